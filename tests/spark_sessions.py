@@ -33,7 +33,7 @@ class Sail:
     def __init__(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="sail-"))
         self.log = folder / "log"
-        plain = {**os.environ, "RUST_LOG": "warn"}
+        plain = {**os.environ, "RUST_LOG": "warn", "SAIL_SPARK__SESSION_TIMEOUT_SECS": "7200"}  # longer than the tests
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _SERVER],

@@ -112,7 +112,7 @@ def test_a_mutant_that_overspends_is_seen():
     assert found.details["epsilon at least"] > 1 > found.details["epsilon claimed"]
 
 
-def common_kinds(seed: int, rows: int) -> Table:
+def frequent_kinds(seed: int, rows: int) -> Table:
     """99 in 100 people are of 60 kinds, the others of any."""
     rng = np.random.default_rng(seed)
     kind, rare = rng.integers(0, 60, rows), rng.random(rows) < 0.01
@@ -122,9 +122,9 @@ def common_kinds(seed: int, rows: int) -> Table:
 
 def test_a_kept_claim_is_not_accused():
     """A larger control has more cells that hold nobody of the table: they are no trials of the same law."""
-    table, mechanism = common_kinds(1, 2000), sf.NoisyTable("0.5", threshold=20)
+    table, mechanism = frequent_kinds(1, 2000), sf.NoisyTable("0.5", threshold=20)
     for controls in (100, 2000, 40_000):
-        control = common_kinds(2, controls)
+        control = frequent_kinds(2, controls)
         for seed in range(4):
             found = attacked(mechanism, table, control, seed)
             assert found.interval[0] <= found.details["bound"]

@@ -110,7 +110,7 @@ COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
         (KEYED, ["", "rows"], {}, "row", 0),
         (KEYED, ["", "6"], {"rows_per_person": 6}, "person", 0),  # a number says that no column is the key
         (KEYED, ["s", "6"], {"rows_per_person": 6}, "person", 0),
-        (KEYED, ["all", "no", "no", "no"], {"person": "mrn"}, "row", 1),
+        (KEYED, ["all", "no", "no", "no"], {"person": "mrn"}, "person", 1),
         (KEYED, ["some", "some", "some", "yes"], {"person": "mrn"}, "person", 1),
         (VISITS, ["1", "yes", "yes", "yes"], {"rows_per_person": 1}, "row", 1),
         (VISITS, ["1", "yes", "5"], {"rows_per_person": 5}, "person", 0),
@@ -131,7 +131,8 @@ def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft,
     assert {key: found[key] for key in ("person", "rows_per_person", "not_person") if key in found} == held
     assert len(found.get("decide", [])) == left
     assert Schema.parse(found).unit == unit
-    assert Schema.parse(found).person_in_question == bool(found.get("person") and left)
+    asked_of_key = any(question.startswith("person:") for question in found.get("decide", []))
+    assert Schema.parse(found).person_in_question == ("person" in found and asked_of_key)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from sfumato.cli.options import file_options, given_options, json_option
 from sfumato.cli.output import emit, made, say
 
 if TYPE_CHECKING:
-    from sfumato.counts import Table
-    from sfumato.release import Release
+    import sfumato as sf
 
 __all__ = ["apply"]
 
@@ -80,7 +79,7 @@ def apply(
         say(f"Warning: {output} holds what {release} does not publish, as it is: {', '.join(withheld)}.", error=True)
 
 
-def _opened(release: str, data: str, schema: str | None, given: dict[str, Any]) -> tuple[Release, Table]:
+def _opened(release: str, data: str, schema: str | None, given: dict[str, Any]) -> tuple[sf.Release, sf.Table]:
     """Return the release and the new rows, read as its schema says or as one that is named."""
     import sfumato as sf
     from sfumato.errors import Problem, ReadError

@@ -58,6 +58,11 @@ class EncodedColumns:
         self.wrong_keys: list[Problem] = []  # of such a table
         self.progress: Callable[[str], None] | None = None
 
+    @property
+    def data(self) -> Source | None:
+        """What the rows came from; None for a table of codes."""
+        return self.source or self.file
+
     @classmethod
     def of_codes(cls, columns: dict[str, np.ndarray], height: int) -> EncodedColumns:
         """Return the columns of rows that are codes already."""

@@ -316,7 +316,7 @@ class Table:
 
     def _doubtful_keys(self) -> list[Problem]:
         """Return what makes it doubtful that the keys of `person` are all the people that rows are about."""
-        file, schema, people = self._encoded.source or self._encoded.file, self.schema, self._encoded.people
+        file, schema, people = self._encoded.data, self.schema, self._encoded.people
         if file is None or not schema.person:
             return []
         crowded = [] if people is None else crowded_problem(people, self._encoded.weights)
@@ -396,8 +396,7 @@ class Table:
     def unclear(self) -> list[Problem]:
         """Return a problem for each published column whose days or numbers could be read otherwise in every cell."""
         self.require()
-        file = self._encoded.source or self._encoded.file
-        return [] if file is None else unclear_cells(file, self.schema)
+        return [] if self._encoded.data is None else unclear_cells(self._encoded.data, self.schema)
 
     def suspected_keys(self) -> list[Problem]:
         """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.
@@ -407,7 +406,7 @@ class Table:
         one if the keys that share it do. A named key that hardly repeats silences nothing: each row is a person then.
         """
         self.require()
-        file, schema = self._encoded.source or self._encoded.file, self.schema
+        file, schema = self._encoded.data, self.schema
         if file is None or schema.unit != "person":
             return []
         if not schema.person:
@@ -484,7 +483,7 @@ class Table:
         Only where a person has one row, the schema names no `person` and does not say `copies_are_people`.
         """
         self.require()
-        file, schema = self._encoded.source or self._encoded.file, self.schema
+        file, schema = self._encoded.data, self.schema
         if file is None or schema.person or schema.copies_are_people or schema.rows_per_person > 1:
             return []
         if self._external() is None and self.rows - len(self.counts()) <= COPIES_SHARE * self.rows:
@@ -583,8 +582,8 @@ class Table:
         """
         self.require()
         if self._repeated is None:
-            file = self._encoded.source or self._encoded.file
-            self._repeated = [] if file is None else repeated_keys(file, self.schema, self._encoded.repeats)
+            file, repeats = self._encoded.data, self._encoded.repeats
+            self._repeated = [] if file is None else repeated_keys(file, self.schema, repeats)
         return self._repeated
 
     def refuse_repeated_keys(self) -> None:

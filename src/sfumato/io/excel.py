@@ -59,7 +59,7 @@ _REFERENCE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]{0,4})([0-9]{1,10})")
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedCells:
     """Cells that were merged into one: its rows and columns, counted from 1."""
 
     top: int
@@ -80,7 +80,7 @@ class Sheet:
     columns: tuple[list[Any], ...]
     blank: int = 0
     lines: tuple[int, ...] = ()  # the row of the sheet on which each row stands, where there is one sheet
-    merged: tuple[Merged, ...] = ()  # cells that were merged, below the names of the columns
+    merged: tuple[MergedCells, ...] = ()  # cells that were merged, below the names of the columns
 
     @classmethod
     def chained(cls, sheets: Sequence[Sheet]) -> Sheet:
@@ -141,13 +141,13 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
     _check_results(path, filled[0], [sheet.name for sheet in book.sheets_metadata])
     given = found[filled[0]]
     corners = given.merged_cell_ranges
-    merged = [Merged(a + 1, b + 1, c + 1, d + 1) for (a, b), (c, d) in corners or ()]
+    merged = [MergedCells(a + 1, b + 1, c + 1, d + 1) for (a, b), (c, d) in corners or ()]
     if corners is None and _archived(path):
         merged = _open_merged(path, filled[0])
     return _sheet(path, enumerate(given.iter_rows(), 1), merged)
 
 
-def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]], merged: Sequence[Merged]) -> Sheet:
+def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]], merged: Sequence[MergedCells]) -> Sheet:
     """Read rows with their numbers in the sheet."""
     top, first = next(((number, row) for number, row in rows if any(cell != "" for cell in row)), (0, ()))
     texts = [canonical_text(cell) for cell in first]
@@ -407,9 +407,9 @@ def _open_errors(file: IO[bytes], table: str) -> Iterator[tuple[int, int]]:
             yield row, column
 
 
-def _open_merged(path: Path, table: str) -> list[Merged]:
+def _open_merged(path: Path, table: str) -> list[MergedCells]:
     """Return the merged cells of a sheet of an OpenDocument file."""
-    found: list[Merged] = []
+    found: list[MergedCells] = []
     with zipfile.ZipFile(path) as archive:
         if "content.xml" not in archive.namelist():
             return []
@@ -420,7 +420,7 @@ def _open_merged(path: Path, table: str) -> list[Merged]:
             for row, column, cell in _open_cells(file, table):
                 down, along = (_repeated(cell, f"number-{which}-spanned") for which in ("rows", "columns"))
                 if down * along > 1:
-                    found.append(Merged(row, column, row + down - 1, column + along - 1))
+                    found.append(MergedCells(row, column, row + down - 1, column + along - 1))
     return found
 
 
