@@ -86,6 +86,7 @@ def test_mondrian_grows_with_the_rows_not_their_square(mechanism):
     assert seconds(lambda: sf.publish(large, mechanism)) < 8 * max(seconds(lambda: sf.publish(small, mechanism)), 0.05)
 
 
+@pytest.mark.full
 def test_utility_loss_grows_no_further_with_the_attributes():
     """13.11: 1.6 s at 10 quasi-identifiers, 31 s at 20, no end at 26."""
     tables = [many_attributes(26), many_attributes(52)]

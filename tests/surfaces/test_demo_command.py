@@ -102,6 +102,7 @@ def test_the_public_page_shows_both_tables_of_a_bucket_release(made):
     assert "left out of the recommendation" not in public
 
 
+@pytest.mark.full
 def test_without_being_asked_the_demo_publishes_no_exact_quasi_identifiers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     both = sweep(sf.Mondrian, sf.Bucketize, t=["0.15"])

@@ -13,7 +13,7 @@ import polars as pl
 
 from sfumato.counts.people import addresses, household_like
 from sfumato.drafting.columns import ColumnFacts
-from sfumato.drafting.infer_formats import spoken
+from sfumato.drafting.infer_formats import above_the_rest, spoken
 from sfumato.drafting.table import Related, Repeated, TableFacts
 from sfumato.errors import count_of
 from sfumato.schema import Role
@@ -357,12 +357,18 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
         lines.append(("thousands", form.thousands, f"{form.thousands!r} between thousands is skipped, where it stands"))
     if form.units:
         lines.append(("units", list(form.units), "signs beside the number are skipped, where they stand"))
-    decide = (*_several_currencies(form), *_maybe_code(column), *_code_at_an_end(low, high), _RANGE)
+    decide = (*_several_currencies(form), *_maybe_code(column), *_code_at_an_end(column, low, high), _RANGE)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
 
 
-def _code_at_an_end(low: Decimal, high: Decimal) -> tuple[str, ...]:
-    """Ask of an end that surveys use for "no answer": 998 of an age, 99999 of an income, -1."""
+def _code_at_an_end(column: ColumnFacts, low: Decimal, high: Decimal) -> tuple[str, ...]:
+    """Ask of an end that surveys use for "no answer": 998 of an age, 99999 of an income, -1, 9 above 1 to 5."""
+    above = above_the_rest(column.texts or ())
+    if above:
+        them = ", ".join(above)
+        then = "then add it to `missing`" if len(above) == 1 else "then add them to `missing`"
+        asked = f"{'does' if len(above) == 1 else 'do'} {them} say that there is no value?"
+        return (f"missing: {asked} {then}, and write a range without",)
     ends = {"smallest": low, "largest": high}
     texts = {which: str(int(end)) for which, end in ends.items() if end == end.to_integral_value()}
     codes = [(which, text) for which, text in texts.items() if _END_CODES[which].fullmatch(text)]

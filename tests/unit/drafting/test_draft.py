@@ -810,3 +810,23 @@ def test_rows_that_differ_in_a_list_are_no_copies():
     rows = {"age": [30, 30, 41], "sex": ["f", "f", "m"], "tags": [[1], [2], [3]]}
     source = open_source(pl.DataFrame(rows))
     assert table_facts(source, column_facts(source)).copies == 0
+
+
+def test_a_digit_above_the_others_is_asked_about(tmp_path) -> None:
+    """Sex 1, 2 and 9, a scale of 1 to 5 with 8 and 9, an age of 99: published as numbers, without a question."""
+    frame = pl.DataFrame(
+        {
+            "sex": [9 if at % 16 == 0 else 1 + at % 2 for at in range(600)],
+            "health": [8 + at // 20 % 2 if at % 10 == 0 else 1 + at % 5 for at in range(600)],
+            "age": [99 if at % 19 == 0 else 18 + at % 73 for at in range(600)],
+            "children": [at % 7 for at in range(600)],
+        }
+    )
+    path = tmp_path / "survey.csv"
+    frame.write_csv(path)
+    asked = {one.attribute: one.question for one in decisions(draft(path)) if one.topic == "missing"}
+    assert {name: question.split(" say ")[0] for name, question in asked.items()} == {
+        "sex": "does 9",
+        "health": "do 8, 9",
+        "age": "does 99",
+    }
