@@ -26,13 +26,13 @@ warm: $(STAMP)
 	@$(BIN)/python -m sfumato.kernels.warm
 
 test: lint warm
-	$(BIN)/python -m pytest -n 2 -m "not full"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not full"
 
 check: lint warm
 	$(BIN)/python -m pytest -n 2 -m "not full" tests/unit tests/house
 
 claims: lint warm
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The tests of Spark on pyspark 3.5, which is installed beside .venv, outside the checkout.
 SPARK35 ?= $(HOME)/.cache/sfumato/spark35
