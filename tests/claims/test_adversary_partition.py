@@ -282,6 +282,7 @@ def tables(draw: Any, *, sensitive: int | None = None, target: bool | None = Non
                 ground = {**ground, "\0": "(missing)"}
         grounds[name] = ground
     row = st.fixed_dictionaries({name: st.sampled_from(texts[name]) for name in names})
+    row = row.filter(lambda cells: any(text is not None for text in cells.values()))  # a row without a value is refused
     some = draw(st.lists(row, max_size=10))
     times = draw(st.lists(st.integers(1, 6), min_size=len(some), max_size=len(some)))
     schema = {"name": "odd", "rows_per_person": draw(st.sampled_from([1, 1, 1, 2, 3])), "attribute": attributes}

@@ -192,3 +192,15 @@ def test_wrong_mutants_are_caught(name, monkeypatch):
     monkeypatch.setattr(module, what, broken(getattr(module, what)))
     with pytest.raises(AssertionError):
         test_succeeds_on_cohens_construction()
+
+
+def test_rows_of_classes_that_are_not_worked_out_are_not_spoken_of():
+    """Two rows of a small class are narrowed; the forty of a large one are not tried, and the rate is not theirs."""
+    schema = Schema.parse({"name": "t", "source": "public", "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 1}}})  # fmt: skip
+    ages = [0, 3, *(10 + at % 20 for at in range(40))]
+    table = Table.from_codes(schema, np.array(ages)[:, None])
+    release = sf.Release.read(pl.DataFrame({"age": ["0-3"] * 2 + ["10-29"] * 40}), schema)
+    found = DowncodingRows().run([release], EVERYTHING, table)
+    assert found.targets.trials == 2 < table.rows
+    assert "in the table" not in found.sentence

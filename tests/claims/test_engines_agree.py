@@ -385,3 +385,78 @@ def test_a_table_of_duckdb_may_have_any_name():
     far = sf.read(connection.table("sfumato_rows"), schema, driver_cells=100)
     assert far.counts(["town", "ill"]) == sf.read(frame, schema).counts(["town", "ill"])
     assert ("sfumato_rows",) in connection.execute("SHOW TABLES").fetchall()
+
+
+def ask(running, *statements: str) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(running.address("t").partition("#")[0]) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.parametrize("cells", [10**6, 250], ids=["one phase", "two phases"])
+@pytest.mark.parametrize("where", WHERE)
+def test_rows_without_a_value_are_refused_everywhere(where, cells, tmp_path, postgres, monkeypatch):
+    raw = {**RAW, "attribute": {name: {**held, "missing": ["?"]} for name, held in RAW["attribute"].items()}}
+    del raw["attribute"]["who"]
+    frame = frame_of().drop("who").with_columns(pl.when(pl.int_range(pl.len()) >= 7).then(pl.all()))
+    frame = frame.with_columns(pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("  ")).otherwise("ill").alias("ill"))
+    with pytest.raises(sf.ReadError) as error:
+        read(where, frame, Schema.parse(raw), cells, folder=tmp_path, running=postgres, monkeypatch=monkeypatch)
+    assert [problem.rows for problem in error.value.problems] == [7]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["" if at % 4 == 0 else f"P{at}" for at in range(40)],
+        [float("nan") if at % 4 == 0 else float(at) for at in range(40)],
+        [f"P{at // 2}{' ' * (at % 2)}" for at in range(40)],
+        [f"{at // 2}{'.0' * (at % 2)}" for at in range(40)],
+    ],
+    ids=["blank", "not a number", "blanks around", "point zero"],
+)
+def test_keys_that_repeat_are_told_as_of_a_frame(keys, postgres):
+    """A blank is no key, and a key is one whatever blanks or zeros stand around it."""
+    schema = Schema.parse({**{key: RAW[key] for key in ("name", "source")}, "rows_per_person": 1, "attribute": _KEYED})
+    frame = pl.DataFrame({"patient_id": keys, "ill": ["flu", "none"] * 20})
+    connection = duckdb.connect()
+    connection.register("people", frame.to_arrow())
+    expected = [(one.path, one.rows) for one in sf.check(frame, schema)]
+    for far in (connection.table("people"), load(postgres, frame, "keyed")):
+        assert [(one.path, one.rows) for one in sf.check(far, schema)] == expected
+
+
+_KEYED = {"patient_id": {"role": "identifier"}, "ill": {"role": "sensitive", "values": ["flu", "none"]}}
+
+
+@pytest.mark.parametrize("cells", [10**6, 1], ids=["one phase", "two phases"])
+def test_exact_numbers_of_a_server_have_a_point_whatever_files_write(cells, postgres):
+    ask(
+        postgres,
+        "DROP TABLE IF EXISTS t",
+        "CREATE TABLE t (pay numeric(10, 3), ill text)",
+        "INSERT INTO t SELECT 1.5, CASE WHEN i % 2 = 0 THEN 'flu' ELSE 'none' END FROM generate_series(1, 20) i",
+    )
+    pay = {"role": "quasi", "kind": "numeric", "range": [0, 5000], "decimal": ",", "thousands": "."}
+    ill = {"role": "sensitive", "values": ["flu", "none"]}
+    schema = Schema.parse({"name": "t", "source": "public", "attribute": {"pay": pay, "ill": ill}})
+    counts = sf.read(postgres.address("t"), schema, driver_cells=cells).counts(["pay"])
+    assert counts.codes[:, 0].tolist() == [1]
+
+
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+def test_infinity_is_later_than_every_day_and_minus_infinity_before(kind, postgres):
+    ask(
+        postgres,
+        "DROP TABLE IF EXISTS t",
+        f"CREATE TABLE t (born {kind}, ill text)",
+        "INSERT INTO t VALUES ('infinity', 'flu'), ('-infinity', 'none'), ('2000-01-03', 'flu'), ('infinity', 'none')",
+    )
+    born = {"role": "quasi", "kind": "date", "range": ["2000-01-01", "2000-02-01"], "clamp": True}
+    ill = {"role": "sensitive", "values": ["flu", "none"]}
+    schema = Schema.parse({"name": "t", "source": "public", "attribute": {"born": born, "ill": ill}})
+    counts = sf.read(postgres.address("t"), schema).counts(["born"])
+    assert dict(zip(counts.codes[:, 0].tolist(), counts.weights.tolist(), strict=True)) == {0: 1, 2: 1, 30: 2}

@@ -72,6 +72,27 @@ def test_ruled_out_on_planted_tables():
     assert found.baseline == found.targets
 
 
+def test_one_value_is_left_only_where_the_release_alone_leaves_one():
+    """Two values in every class: whoever rules one out, or takes alike ones as one, read none off the release."""
+    claimed = "the release leaves one value, and"
+    pairs = of_ages(*[[FLU, ASTHMA], [BURN, GOUT]] * 10)
+    for kind in (Inference(), RuledOut(), Similarity()):
+        assert not any(claimed in note for note in attack(kind, pairs).notes)
+    alone = of_ages(*[[at % 4] for at in range(48)])
+    assert any(claimed in note for note in attack(Inference(), alone).notes)
+    assert len(attack(RuledOut(), pairs).notes) == len(attack(Similarity(), pairs).notes) == 1
+
+
+def test_the_most_frequent_value_is_not_that_of_the_most_frequent_branch():
+    """Four have gout and six an illness of the lung: to say gout is right for four, the best guess for six."""
+    table = of_ages([GOUT] * 4, [FLU] * 3, [ASTHMA] * 3)
+    found = attack(Similarity(), table)
+    assert found.baseline.rate == 0.6
+    assert found.frequent is None or found.frequent.rate == 0.4
+    assert "most frequent" not in found.beside
+    assert attack(Inference(), table).frequent.rate == 0.4
+
+
 def test_a_release_without_a_hierarchy_does_not_fit():
     flat = sf.datasets.adult().with_roles(quasi=["age"], sensitive="income")
     release = sf.publish(flat, sf.Raw())

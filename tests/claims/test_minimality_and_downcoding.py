@@ -125,6 +125,9 @@ def test_minimality_needs_l_diversity():
     assert not Minimality().fits(made(table, sf.Mondrian(sf.KAnonymity(2))))
     assert Minimality(l=2).fits(made(table, sf.Mondrian(sf.KAnonymity(2))))
     assert Minimality().fits(made(table, sf.Mondrian(sf.KAnonymity(2) & sf.LDiversity(2))))
+    # Two different values may be as uneven as they like: a class is not whole because a part has more than 1/l of one.
+    assert not Minimality().fits(made(table, sf.Mondrian(sf.LDiversity(2, kind="distinct"))))
+    assert Minimality(l=2).fits(made(table, sf.Mondrian(sf.LDiversity(2, kind="distinct"))))
 
 
 @pytest.mark.parametrize(("values", "people"), [(2, 2), (3, 2), (4, 3), (3, 4), (5, 2)])

@@ -16,7 +16,7 @@ import pytest
 from tests.spark_sessions import Sail, frame_of, local, sail
 
 import sfumato as sf
-from sfumato.counts.people_in_spark import spark_people
+from sfumato.counts.people_in_spark import _hashes, spark_people
 from sfumato.engines import Parts
 from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
 from sfumato.engines.spark import SparkEngine, spark_engine
@@ -182,6 +182,13 @@ def test_spark_and_sail_answer_as_arrays_do() -> None:
 @pytest.mark.parametrize("schema", [OF_PEOPLE, CAPPED], ids=["all rows", "two rows each"])
 def test_people_in_spark_are_those_in_memory(schema: Schema) -> None:
     people_agree(sail(), schema, 400)
+
+
+def test_a_key_goes_to_one_bucket_whatever_stands_in_its_batch() -> None:
+    """Else one person's rows of two batches would be counted as two people."""
+    key = "12.03.1978"
+    batches = [[key, "11.04.1980"], [key, "99.99.1999", "77.88.1999"], [key]]
+    assert len({int(_hashes([pl.Series(batch)])[0]) for batch in batches}) == 1
 
 
 def test_a_worker_tells_no_cell() -> None:

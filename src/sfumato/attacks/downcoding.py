@@ -321,7 +321,7 @@ class DowncodingRows:
             baseline=Share(tally.blind, trials=tally.rows),
             records=Exposure(known, codes=codes, weight=weight, success=rate, chance=rate),
             holds=f"knows that labels are as narrow as may be{given}",
-            hit=f"narrows {joined_words(known)} correctly for {{}} of the rows in the table",
+            hit=f"narrows {joined_words(known)} correctly for {{}} of the rows in the classes worked out",
             miss="would be right on {} of other rows inside the same labels",
             whom=ROWS,
             stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",

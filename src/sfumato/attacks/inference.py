@@ -125,7 +125,7 @@ class Inference:
                 said={
                     "ruled_out": self.ruled_out,
                     "risen": self.risen,
-                    "homogeneous": True,
+                    "left": self._left(),
                     "guesses": self._guesses(),
                 },
             )
@@ -139,6 +139,14 @@ class Inference:
         if self.similar:
             return f"guesses {{}}, to within {count_of(self.similar, 'step')} of its hierarchy,"
         return "guesses {}"
+
+    def _left(self) -> str:
+        """What is left of a person of whose value the attacker is certain and right."""
+        beside = " beside what is ruled out" if self.ruled_out else ""
+        if self.similar:
+            alike = f"values within {count_of(self.similar, 'step')} of each other"
+            return f"the release leaves{beside} only {alike}, and the true one is among them"
+        return f"the release leaves one value{beside}, and it is the true one"
 
 
 @dataclass(frozen=True)
@@ -255,7 +263,7 @@ def inference_gain(
     attribute: str,
     ruled_out: int = 0,
     risen: bool = False,
-    homogeneous: bool = False,
+    left: str = "",
     guesses: str = "guesses {}",
     holds: str = "",
     stops: str = STOPS,
@@ -288,8 +296,8 @@ def inference_gain(
     if ruled_out:
         knows += f" and rules out {count_of(ruled_out, 'wrong value')}"
     certain = share_of(targets.certain, people.weight)
-    if homogeneous and certain.successes:
-        notes = (*notes, f"Of {percent(certain.rate)} the release leaves one value, and it is the true one.")
+    if left and certain.successes:
+        notes = (*notes, f"Of {percent(certain.rate)} {left}.")
     return Gain(
         attack,
         axis="inference",
@@ -304,7 +312,9 @@ def inference_gain(
         whom=people.whom,
         attribute=attribute,
         notes=notes,
-        frequent=frequent,
+        frequent=None
+        if len(np.unique(groups)) < values
+        else frequent,  # of alike values the most frequent group is said
         details={
             "certain and right": certain.to_json(),
             "mean belief in the truth": float(np.average(targets.chance, weights=people.weight)),

@@ -60,7 +60,6 @@ from sfumato.release import Release
 
 __all__ = ["Curve", "Membership", "advantage_bound", "audited", "curve_of", "joint_view", "stated_bound"]
 
-_NOISED = ("diffgen", "noisy-table")  # mechanisms that give each cell noise of its own
 _SURE = 0.99999  # of two intervals: a kept claim is called broken once in 100,000 times at most
 STOPS = "differential privacy, or a release of a random part of the table that does not say which"
 
@@ -105,7 +104,7 @@ class Membership:
         release, known, targets = case.release, case.known, case.targets
         carried = _carried(release, targets)
         case.same_codes((*known, *carried))
-        if _law_known(release) and _same_columns(release, targets, carried):
+        if release.form == "cells" and isinstance(release.recoding, Cuts) and _same_columns(release, targets, carried):
             found = _by_law(release, targets, case.controls)
             if found is not None:
                 return found
@@ -113,11 +112,6 @@ class Membership:
         people = [part for part in case.people(self.name, carried, most=self.most) if part is not None]
         scores = [view.scores(part) for part in people]
         return _by_score(release, people, scores, case.entropy(self.name).child("halves"))
-
-
-def _law_known(release: Release) -> bool:
-    """Whether each count is that of its cell with noise of its own; rows drawn from a model are not."""
-    return isinstance(release.recoding, Cuts) and release.mechanism.get("name") in _NOISED
 
 
 def _carried(release: Release, targets: Table) -> tuple[str, ...]:

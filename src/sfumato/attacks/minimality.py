@@ -104,11 +104,11 @@ class Minimality:
     run = run
 
     def fits(self, release: Release) -> Fit:
-        """Generalized tables under l-diversity."""
+        """Generalized tables under l-diversity that limits the share of a value."""
         if release.form != "generalized":
             return Fit("it is not a generalized table")
         if self._largest(release) is None:
-            return Fit("it does not promise l-diversity")
+            return Fit("it does not promise l-diversity that limits the share of a value")
         return carries(release)
 
     def _largest(self, release: Release) -> Fraction | None:
@@ -179,7 +179,8 @@ def _promised(requirement: object) -> Iterator[Fraction]:
     """The largest share of a value that a described requirement allows."""
     if not isinstance(requirement, Mapping):
         return
-    if requirement.get("kind") == "l-diversity" and "l" in requirement:
+    by_share = requirement.get("reading", "probability") == "probability"  # other readings allow larger shares
+    if requirement.get("kind") == "l-diversity" and "l" in requirement and by_share:
         yield 1 / number_from_json("l", requirement["l"])
     for part in requirement.get("of", ()):
         yield from _promised(part)

@@ -99,11 +99,9 @@ class Shadow:
             made = publish(mechanism, gather(mechanism, rows), stream.child("release"))
             scores[at] = joint_view(made, schema, carried).scores(exposed)
         found, bound = self._gain(exposed, scores, inside), stated_bound(release)
-        if (
-            targets.persons() is not None and release.claim.unit == "row"
-        ):  # the claim is about one row, a trial is about all of a person's
-            return found
-        return audited(replace(found, details={**found.details, **bound})) if bound else found
+        # A claim may be about one row, where a trial is about all rows of a person.
+        other = release.claim.unit == "row" and targets.persons() is not None
+        return found if other or not bound else audited(replace(found, details={**found.details, **bound}))
 
     def _gain(self, exposed: Victims, scores: np.ndarray, inside: np.ndarray) -> Gain:
         """Choose for each person on the first half of the runs, count on the second."""

@@ -18,7 +18,7 @@ from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, 
 from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import ASK, WHOLE_FLOATS, too_large_for_a_float
 from sfumato.io.dialect import guesses_of
-from sfumato.io.encode import Encoded, exact_cells, first_look, no_value, settle, settle_objects
+from sfumato.io.encode import Encoded, exact_cells, first_look, may_have_no_value, settle, settle_objects
 from sfumato.io.errors import cell_problems, missing_columns, refused
 from sfumato.io.source import ROWS, Source, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
@@ -27,7 +27,6 @@ from sfumato.schema import Attribute, Grid, Values
 __all__ = ["EncodedColumns"]
 
 _AGAIN = "\0again"
-_EMPTY = "\0empty"
 
 
 class EncodedColumns:
@@ -142,6 +141,7 @@ class EncodedColumns:
             return
         if read is None:
             self._keep(engine_of(source, present))
+            self.nobody = empty_problems(source, 0)
             return
         encoded, people, weights, height, again, empty = read
         if again or empty:
@@ -206,14 +206,15 @@ def _encode(
     frame = source.scan([*columns, *(name for name in person if name not in columns)], cells, limit)
     if source.grouped and limit is not None and int(source.collect(frame.select(pl.len())).item()) > limit:
         return None
+    frame = frame.with_columns(pl.col(name).alias(key) for key, name in keys.items())
+    frame = source.spelt(frame, attributes)
     types = source.types(frame)
     refuse_types(attributes, types)
     looks = {a.name: first_look(a, types[a.column_name], padded=source.padded) for a in attributes}
     extra = [pl.col(ROWS).cast(pl.Int64)] if source.grouped else []
-    extra += [pl.col(name).alias(key) for key, name in keys.items()]
+    extra += [pl.col(key) for key in keys]
     again = header_again(columns, types)
     extra += [] if again is None else [again.alias(_AGAIN)]
-    extra.append(no_value([*{*columns, *person}], types).alias(_EMPTY))
     found = source.collect(frame.select(*looks.values(), *extra))
     weights = found[ROWS].to_numpy() if source.grouped else None
     height = found.height if source.grouped else source.same_rows(found.height)
@@ -237,7 +238,7 @@ def _encode(
         rounded = np.logical_or.reduce([_rounded(source.objects(keys[key]), found[key].head(height)) for key in keys])
         people = replace(people, rounded=int(rounded.sum() if weights is None else weights[rounded].sum()))
     repeats = again is not None and bool(found[_AGAIN].any())
-    return encoded, people, weights, height, repeats, bool(found[_EMPTY].any())
+    return encoded, people, weights, height, repeats, may_have_no_value(attributes, [one.codes for one in encoded])
 
 
 def _rounded(objects: Sequence[Any] | None, cells: pl.Series) -> np.ndarray:

@@ -333,19 +333,23 @@ def _filler(texts: Sequence[pl.Series], first: np.ndarray, rows: np.ndarray) -> 
 
 
 def bare_keys(columns: Sequence[pl.Series]) -> list[pl.Series]:
-    """Return texts of keys, cell by cell, without all in which keys that are refused as alike may differ."""
-    return [_bare(_folded(text, several=len(columns) > 1)) for text in columns]
+    """Return texts of keys, cell by cell, without all in which keys that are refused as alike may differ.
+
+    Each key is read by itself, so that it is the same in every batch: what looks like a day is taken for one.
+    """
+    return [_bare(_folded(text, several=len(columns) > 1, days=True)) for text in columns]
 
 
-def _folded(keys: pl.Series, *, several: bool) -> pl.Series:
+def _folded(keys: pl.Series, *, several: bool, days: bool | None = None) -> pl.Series:
     """Return keys without case, blanks, unseen characters, forms of a letter and leading zeros of a run of digits.
 
     A surname before a comma goes to the end, a telephone number loses the code of its country, a time with a zone is
     that of UTC, a day in a key is year, month and day, and 4.0E+06 is 4000000. Names lose their accents where the key
-    has `several` columns, or several words: two people hardly agree in all the rest.
+    has `several` columns, or several words: two people hardly agree in all the rest. `days` says whether what looks
+    like a day is one; without it, whether nearly all of the keys that look so are.
     """
     seen = _without_entities(keys).str.replace_all(_UNSEEN, "").str.replace(SURNAME_FIRST, "$2 $1")
-    seen = _with_numbers_and_days(_with_instants(_with_national_numbers(seen)))
+    seen = _with_numbers_and_days(_with_instants(_with_national_numbers(seen)), days)
     wide = (seen.str.len_bytes() != seen.str.len_chars()).arg_true()
     if len(wide):
         seen = seen.scatter(
@@ -388,12 +392,13 @@ def _with_instants(keys: pl.Series) -> pl.Series:
     return keys.scatter(timed, pl.Series(list(map(_utc, keys.gather(timed).to_list())), dtype=pl.String))
 
 
-def _with_numbers_and_days(keys: pl.Series) -> pl.Series:
+def _with_numbers_and_days(keys: pl.Series, days: bool | None) -> pl.Series:
     """Return keys; days in them as 19780716, and numbers in scientific notation as whole numbers."""
     written = keys.str.contains(_WRITTEN).fill_null(value=False).arg_true()
     texts = keys.gather(written).to_list()
-    looks = [found.group() for key in texts for found in _DAY.finditer(key)]
-    days = sum(_compact_day(look) != look for look in looks) >= _DAYS * len(looks)  # else numbers of cases, say
+    if days is None:
+        looks = [found.group() for key in texts for found in _DAY.finditer(key)]
+        days = sum(_compact_day(look) != look for look in looks) >= _DAYS * len(looks)  # else numbers of cases, say
     return keys.scatter(written, pl.Series([_in_digits(key, days=days) for key in texts], dtype=pl.String))
 
 

@@ -104,17 +104,18 @@ def empty_problems(source: Source, limit: int | None = None) -> list[Problem]:
     """Return a problem where rows have no value: each cell of the file is empty or blank.
 
     In a table of one column such a cell is somebody's missing value. An engine that groups is asked for at most
-    `limit` combinations; where there are more, such rows are not looked for.
+    `limit` combinations; where there are more, it counts such rows itself, as it does where the limit is 0.
     """
     if len(source.columns) < 2:
         return []
-    frame = source.scan(source.columns, limit=limit)
-    empty = no_value(source.columns, source.types(frame))
-    if source.grouped:
+    number, places = source.empty() if source.grouped and limit == 0 else None, ""
+    if number is None:
+        frame = source.scan(source.columns, limit=limit)
+        empty = no_value(source.columns, source.types(frame))
+    if number is None and source.grouped:
         counted = source.collect(frame.select(pl.len(), rows=pl.col(ROWS).filter(empty).sum())).row(0, named=True)
-        number = 0 if limit is not None and counted["len"] > limit else int(counted["rows"])
-        places = ""
-    else:
+        number = source.empty() if limit is not None and counted["len"] > limit else int(counted["rows"])
+    elif number is None:
         rows = source.collect(frame.with_row_index(_ROW).filter(empty).select(_ROW)).to_series().to_list()
         number, places = len(rows), f": {source.places(rows)}"
     if not number:

@@ -141,7 +141,7 @@ def _open(
 def _with_decimals(source: Source, attribute: Attribute) -> int:
     """Return how many rows have a number with decimals other than 0 in a column."""
     column = attribute.column_name
-    frame = source.scan([column])
+    frame = source.spelt(source.scan([column]), [attribute])
     if source.types(frame)[column].is_integer():
         return 0
     number = numbers_with_point(pl.col(column).cast(pl.String), attribute.numbers).cast(pl.Float64, strict=False)

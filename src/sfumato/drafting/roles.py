@@ -363,21 +363,15 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
 
 def _code_at_an_end(column: ColumnFacts, low: Decimal, high: Decimal) -> tuple[str, ...]:
     """Ask of an end that surveys use for "no answer": 998 of an age, 99999 of an income, -1, 9 above 1 to 5."""
-    above = above_the_rest(column.texts or ())
-    if above:
-        them = ", ".join(above)
-        then = "then add it to `missing`" if len(above) == 1 else "then add them to `missing`"
-        asked = f"{'does' if len(above) == 1 else 'do'} {them} say that there is no value?"
-        return (f"missing: {asked} {then}, and write a range without",)
-    ends = {"smallest": low, "largest": high}
-    texts = {which: str(int(end)) for which, end in ends.items() if end == end.to_integral_value()}
-    codes = [(which, text) for which, text in texts.items() if _END_CODES[which].fullmatch(text)]
-    if not codes:
+    named = list(above_the_rest(column.texts or ()))
+    for which, end in {} if named else {"smallest": low, "largest": high}.items():
+        text = str(int(end)) if end == end.to_integral_value() else ""
+        named += [f"{text}, the {which} number,"] if _END_CODES[which].fullmatch(text) else []
+    if not named:
         return ()
-    named = " and ".join(f"{text}, the {which} number," for which, text in codes)
-    does = "does" if len(codes) == 1 else "do"
-    then = "then add it to `missing`, as the file writes it, and write a range without it"
-    return (f"missing: {does} {named} say that there is no value? {then}",)
+    does, them = ("does", "it") if len(named) == 1 else ("do", "them")
+    then = f"then add {them} to `missing`, as the file writes {them}, and write a range without {them}"
+    return (f"missing: {does} {' and '.join(named)} say that there is no value? {then}",)
 
 
 def _several_currencies(form: NumberForm) -> tuple[str, ...]:

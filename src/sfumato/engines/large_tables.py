@@ -10,7 +10,7 @@ Silent on tables keyed by person, whose rows are held, except in Spark (`counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from sfumato.engines.sql import coded_by_dictionary
 from sfumato.errors import Problem
 from sfumato.io.database import SqlTable, quoted
 from sfumato.io.decode_cell import LEFT_OUT
-from sfumato.io.encode import no_value
+from sfumato.io.encode import may_have_no_value
 from sfumato.io.errors import cell_problems, refused
 from sfumato.io.frames import Grouped
 from sfumato.io.source import Source, guarded
@@ -49,7 +49,7 @@ class Opened:
     weights: np.ndarray | None = None
     engine: Engine | None = None
     left_out: int = 0
-    empty: bool = False  # some row has no value in the columns that were read
+    empty: bool = False  # some row may have no value, by the codes of the columns that were read
 
 
 def is_large(source: Source) -> bool:
@@ -62,9 +62,7 @@ def stream(
 ) -> Opened:
     """Go through a file once, a batch at a time; keep its lines as long as there are at most `limit` of them."""
     columns = list(dict.fromkeys(attribute.column_name for attribute in attributes))
-    types = source.types(source.scan(columns))
-    refuse_types(attributes, types)
-    without = no_value(columns, types)
+    refuse_types(attributes, source.types(source.scan(columns)))
     tally: CodeTally | None = CodeTally([attribute.size + _BELOW for attribute in attributes])
     wrong: dict[str, dict[int, int]] = {attribute.name: {} for attribute in attributes}
     texts: dict[str, dict[int, set[str]]] = {attribute.name: {} for attribute in attributes}
@@ -72,7 +70,7 @@ def stream(
     for frame in _frames(source, columns):
         coded = code_frame(attributes, frame, padded=source.padded)
         rows += frame.height
-        empty = empty or bool(frame.select(without.any()).item())
+        empty = empty or may_have_no_value(attributes, [column.codes for column in coded])
         gone = np.zeros(frame.height, bool)
         for attribute, column in zip(attributes, coded, strict=True):
             below = column.codes[column.codes < 0]
@@ -152,7 +150,8 @@ def engine_of(source: Source, attributes: Sequence[Attribute]) -> Opened:
     frame = source.frame
     if isinstance(frame, SqlTable):
         cells = {attribute.name: frame.cell(attribute.column_name) for attribute in attributes}
-        return _by_dictionary(source, attributes, frame.table, cells, frame.run)
+        exact = {attribute.name for attribute in attributes if frame.exact(attribute.column_name)}
+        return _by_dictionary(source, attributes, frame.table, cells, frame.run, exact)
     assert isinstance(frame, Grouped)
     native = frame.frame.to_native()
     if type(native).__module__.partition(".")[0] == "duckdb":
@@ -180,6 +179,7 @@ def _by_dictionary(
     table: str,
     cells: dict[str, str],
     run: Callable[[str], pl.DataFrame],
+    exact: Collection[str] = (),
 ) -> Opened:
-    found = coded_by_dictionary(attributes, name=source.name, table=table, cells=cells, run=run)
+    found = coded_by_dictionary(attributes, name=source.name, table=table, cells=cells, run=run, exact=exact)
     return Opened(found.problems, engine=found.engine, left_out=found.left_out)

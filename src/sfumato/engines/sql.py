@@ -16,7 +16,7 @@ Cost      one GROUP BY for each column, one with GROUPING SETS for each level of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 
@@ -28,6 +28,7 @@ from sfumato.engines.engine import Finish, Lines, PairCounts, finish_here
 from sfumato.engines.parts import Parts
 from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
+from sfumato.io.encode import with_decimal_marks
 from sfumato.io.errors import cell_problems, refused
 from sfumato.schema import Attribute
 
@@ -134,8 +135,12 @@ def coded_by_dictionary(
     table: str,
     cells: Mapping[str, str],
     run: RunStatement,
+    exact: Collection[str] = (),
 ) -> Dictionary:
-    """Return an engine over a table: `cells` has the SQL of each attribute's column, `run` runs a statement."""
+    """Return an engine over a table: `cells` has the SQL of each attribute's column, `run` runs a statement.
+
+    `exact` are the attributes whose cells are exact numbers as texts, with a decimal point.
+    """
     selected, chosen, joins, problems, leaving, totals = [], [], [], {}, [], set[int]()
     for at, attribute in enumerate(attributes):
         cell = cells[attribute.name]
@@ -148,6 +153,7 @@ def coded_by_dictionary(
             raise refused(name, f"{rule}, and the table more combinations than driver_cells", _ROUND)
         weights = found["n"].cast(pl.Int64).to_numpy()
         values = found["value"].alias(attribute.column_name).to_frame()
+        values = values.with_columns(with_decimal_marks([attribute])) if attribute.name in exact else values
         (coded,) = code_frame([attribute], values)
         problems[attribute.name] = cell_problems(attribute, coded.codes, weights, coded.offending)
         known, missing = _codes_of_texts(found["text"].to_list(), coded.codes, name, attribute)

@@ -28,6 +28,12 @@ _PLAIN = {  # PostgreSQL's types that polars has as they are; every other is rea
     *("timestamp without time zone", "timestamp with time zone"),
 }
 
+_NEVER = {  # days later than any other that stand for infinity, by type
+    "date": "5874897-12-31",
+    "timestamp without time zone": "294000-01-01",
+    "timestamp with time zone": "294000-01-01 00:00:00+00",
+}
+
 
 def quoted(name: str) -> str:
     """Return a name as SQL has it."""
@@ -118,9 +124,19 @@ class SqlTable:
 
     def cell(self, name: str) -> str:
         """Return the SQL of a column's cells; texts are compared by their bytes."""
-        if self.kinds[name] in _PLAIN:
+        kind = self.kinds[name]
+        if kind in _NEVER:  # the driver would give infinity as a day long ago
+            low, high = (f"CAST('{day}' AS {kind})" for day in ("4713-01-01 BC", _NEVER[kind]))
+            return (
+                f"CASE {quoted(name)} WHEN 'infinity' THEN {high} WHEN '-infinity' THEN {low} ELSE {quoted(name)} END"
+            )
+        if kind in _PLAIN:
             return quoted(name)
         return f'CAST({quoted(name)} AS TEXT) COLLATE "C"'
+
+    def exact(self, name: str) -> bool:
+        """Whether a column holds exact numbers, which come as texts with a decimal point whatever files write."""
+        return self.kinds[name] == "numeric"
 
     def rows(self, names: Sequence[str], cells: Mapping[str, Grid], limit: int | None = None) -> pl.DataFrame:
         """Return the distinct combinations of raw values and, in `ROWS`, how many rows have each.
@@ -143,12 +159,31 @@ class SqlTable:
 
     def spread(self, names: Sequence[str], *, known: bool) -> pl.DataFrame:
         """Return how many combinations of values (`KINDS`) have how many rows (`ROWS`); `known`: no empty cells."""
-        listed = ", ".join(self.cell(name) for name in names)
-        filled = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in names) if known else "TRUE"
+        listed = ", ".join(self._key(name) if known else self.cell(name) for name in names)
+        filled = " AND ".join(f"NOT ({self._empty(name)})" for name in names) if known else "TRUE"
         lines = f"SELECT COUNT(*) AS n FROM {self.table} WHERE {filled} GROUP BY {listed}"
         found = self.run(f"SELECT n, COUNT(*) AS kinds FROM ({lines}) AS lines GROUP BY n")
         found = found.rename({"n": ROWS, "kinds": KINDS})
         return found.with_columns(pl.col(ROWS, KINDS).cast(pl.Int64))
+
+    def empty(self, names: Sequence[str]) -> int:
+        """Return how many rows have no value in any of the columns."""
+        none = " AND ".join(f"({self._empty(name)})" for name in names)
+        return int(self.run(f"SELECT COUNT(*) AS n FROM {self.table} WHERE {none}")["n"].item())
+
+    def _key(self, name: str) -> str:
+        """Return the SQL of cells as keys of people are compared: without blanks around them, and 7.0 as 7."""
+        if self.kinds[name] in _PLAIN:
+            return self.cell(name)
+        bare = rf"regexp_replace({self.cell(name)}, '^\s+|\s+$', '', 'g')"
+        return rf"regexp_replace({bare}, '^([+-]?[0-9]+)[.]0*$', '\1')"
+
+    def _empty(self, name: str) -> str:
+        """Return the condition that a cell has no value: a null, a blank text, not a number."""
+        x, kind = quoted(name), self.kinds[name]
+        if kind in ("real", "double precision"):
+            return f"{x} IS NULL OR {x} = 'NaN'"
+        return f"{x} IS NULL" if kind in _PLAIN else rf"{x} IS NULL OR {self.cell(name)} ~ '^\s*$'"
 
     def _double(self, name: str) -> bool:
         return self.kinds[name] == "double precision"

@@ -16,6 +16,7 @@ Cost      one scan; columns with cells to ask about are scanned once more, one `
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
@@ -45,11 +46,13 @@ __all__ = [
     "exact_cells",
     "exact_units",
     "first_look",
+    "may_have_no_value",
     "no_value",
     "numbers_with_point",
     "settle",
     "settle_objects",
     "supported",
+    "with_decimal_marks",
 ]
 
 _EXACT = Decimal(2**48)  # scaled units below which the float arithmetic is certain
@@ -81,6 +84,17 @@ def supported(dtype: pl.DataType) -> bool:
     """True for columns that hold one plain value a cell."""
     plain = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
     return dtype.is_numeric() or isinstance(dtype, plain)
+
+
+def may_have_no_value(attributes: Sequence[Attribute], codes: Sequence[np.ndarray]) -> bool:
+    """Whether some row has in every column a code that an empty cell has: another cell may have the same."""
+    rows: np.ndarray | None = None
+    for attribute, column in zip(attributes, codes, strict=True):
+        empty = np.isin(column, [code_of(attribute, cell) for cell in (None, "", math.nan)])
+        rows = empty if rows is None else rows & empty
+        if not rows.any():
+            return False
+    return rows is not None
 
 
 def no_value(columns: Sequence[str], types: Mapping[str, pl.DataType]) -> pl.Expr:
@@ -251,6 +265,12 @@ def days_in(text: pl.Expr, spelling: str | None = None) -> pl.Expr:
         day = (text if whole else "01 " + text).str.to_date(spelling if whole else f"%d {spelling}", strict=False)
         spelt = text.str.contains(f"^{format_regex(spelling)}$")
     return pl.when(spelt & (day >= dt.date.min)).then(day)  # polars has a year 0000
+
+
+def with_decimal_marks(attributes: Sequence[Attribute]) -> list[pl.Expr]:
+    """Return columns of exact numbers, texts with a decimal point, as the attributes' file writes them."""
+    marks = {a.column_name: a.numbers.decimal for a in attributes if not isinstance(a.domain, Values)}
+    return [pl.col(name).str.replace(".", mark, literal=True) for name, mark in marks.items() if mark != "."]
 
 
 def numbers_with_point(text: pl.Expr, form: NumberForm) -> pl.Expr:

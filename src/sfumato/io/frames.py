@@ -82,20 +82,48 @@ class Grouped:
 
     def spread(self, names: Sequence[str], *, known: bool) -> pl.DataFrame:
         """Return how many combinations of values (`KINDS`) have how many rows (`ROWS`); `known`: no empty cells."""
-        keys, frame = [self.name_inside(name) for name in names], self.frame
-        if is_spark(frame.to_native()):
-            plain = [f"{quoted(name)} AS k{at}" for at, name in enumerate(names)]
-            keys, frame = [f"k{at}" for at in range(len(names))], nw.from_native(frame.to_native().selectExpr(*plain))
-        frame = frame.select(*keys)
-        frame = frame.drop_nulls() if known else frame
+        keys, frame = self._keyed(names)
+        if known:
+            types = frame.collect_schema()
+            texts = [_key(key).alias(key) for key in keys if types[key] == nw.String]
+            frame = frame.with_columns(*texts) if texts else frame
+            frame = frame.filter(*(~_empty(key, types[key]) for key in keys))
         rows = _free(keys)
         lines = frame.group_by(*keys).agg(nw.len().alias(rows)).select(rows)
         found = _named(_fetched(lines.group_by(rows).agg(nw.len().alias(f"{rows}_kinds"))), [ROWS, KINDS])
         return found.with_columns(pl.col(ROWS, KINDS).cast(pl.Int64))
 
+    def empty(self, names: Sequence[str]) -> int:
+        """Return how many rows have no value in any of the columns."""
+        keys, frame = self._keyed(names)
+        types = frame.collect_schema()
+        return int(_fetched(frame.filter(*(_empty(key, types[key]) for key in keys)).select(nw.len())).item())
+
+    def _keyed(self, names: Sequence[str]) -> tuple[list[str], Any]:
+        """Return a frame of some columns, and what they are called in it."""
+        keys, frame = [self.name_inside(name) for name in names], self.frame
+        if is_spark(frame.to_native()):
+            plain = [f"{quoted(name)} AS k{at}" for at, name in enumerate(names)]
+            keys, frame = [f"k{at}" for at in range(len(names))], nw.from_native(frame.to_native().selectExpr(*plain))
+        return keys, frame.select(*keys)
+
     def name_inside(self, name: str) -> str:
         """Return the name that a column has in the frame."""
         return self.inside.get(name, name)
+
+
+def _key(name: str) -> Any:
+    """Return a text as the key of a person is compared: without blanks around it, and 7.0 as 7."""
+    text = nw.col(name).str.strip_chars()
+    return nw.when(text.str.contains(r"^[+-]?[0-9]+[.]0*$")).then(text.str.replace_all("[.]0*$", "")).otherwise(text)
+
+
+def _empty(name: str, kind: Any) -> Any:
+    """Say whether a cell has no value: a null, a blank text, not a number."""
+    cell = nw.col(name)
+    if kind in (nw.Float64, nw.Float32):
+        return cell.is_null() | cell.is_nan()
+    return cell.is_null() | (cell.str.strip_chars() == "") if kind == nw.String else cell.is_null()
 
 
 def _free(names: Sequence[str]) -> str:

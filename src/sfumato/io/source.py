@@ -15,12 +15,13 @@ from sfumato.errors import ParameterError, SfumatoError
 from sfumato.io.database import SCHEMES, SqlTable, open_database
 from sfumato.io.decode_cell import WHOLE_FLOATS, canonical_text, too_large_for_a_float
 from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
+from sfumato.io.encode import with_decimal_marks
 from sfumato.io.errors import refused
 from sfumato.io.excel import Sheet, open_sheet
 from sfumato.io.frames import KINDS, ROWS, Grouped, InMemory, open_frame
 from sfumato.io.spark import is_session, spark_frame
 from sfumato.raw_files import engine_path
-from sfumato.schema import Grid
+from sfumato.schema import Attribute, Grid
 
 __all__ = ["KINDS", "ROWS", "Source", "guarded", "open_source", "slices"]
 
@@ -154,6 +155,16 @@ class Source:
             return guarded(self.name, lambda: frame.rows(columns, cells or {}, limit)).lazy()
         return guarded(self.name, lambda: frame.rows(columns, cells or {})).lazy()
 
+    def spelt(self, frame: pl.LazyFrame, attributes: Sequence[Attribute]) -> pl.LazyFrame:
+        """Return what `scan` gave with a server's exact numbers, which are texts, as the attributes' file writes them.
+
+        Read as they come, 1.500 would be 1500 where a point marks thousands.
+        """
+        table = self.frame
+        if not isinstance(table, SqlTable):
+            return frame
+        return frame.with_columns(with_decimal_marks([a for a in attributes if table.exact(a.column_name)]))
+
     def objects(self, column: str) -> list[Any] | None:
         """Return the cells of a column of mixed objects, which `scan` gives as canonical texts; else None."""
         frame = self.frame
@@ -199,6 +210,12 @@ class Source:
         frame = self.frame
         assert isinstance(frame, Grouped | SqlTable)
         return guarded(self.name, lambda: frame.spread(names, known=known))
+
+    def empty(self) -> int:
+        """Return how many rows have no value in any column, of an engine that groups."""
+        frame = self.frame
+        assert isinstance(frame, Grouped | SqlTable)
+        return guarded(self.name, lambda: frame.empty(self.columns))
 
     def same_rows(self, read: int) -> int:
         """Return the number of rows read; raise when the count of the lines says another."""

@@ -37,6 +37,7 @@ from sfumato.pages.charts import colour_of, reach, shape_of, size_rows
 from sfumato.pages.commands import publish_command
 from sfumato.release import Release, published_frames
 from sfumato.release.dictionary import MOVED
+from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.visible import operand, shell_command
 
 __all__ = [
@@ -233,7 +234,12 @@ def _use(release: Release) -> list[str]:
         "generalized": "Each row stands for one row of the original. A range, a group of values or * means that the "
         "value lies somewhere in it; for estimates, take every value in it as equally likely.",
         "buckets": "The first table holds the quasi-identifiers as they are, with the number of a group. The second "
-        "holds, for each group, how often each sensitive value occurs. Which row has which value is not published.",
+        "holds, for each group, how often each sensitive value occurs. "
+        + (
+            "Where a group has one value only, each of its rows has it; else it is not published which row has which."
+            if release.form == "buckets" and release.exposed().sentences()
+            else "Which row has which value is not published."
+        ),
         "cells": "Counts are noisy: noise was added on purpose, and a small count may be nothing but noise. Add up "
         "many cells rather than reading one.",
         "synthetic": "Rows are drawn from a model. No row stands for a person; read tables and shares, not rows.",
@@ -522,7 +528,7 @@ def worst_findings(point: Point) -> list[str]:
     if grows := times(point.panel.get("largest_ratio")):
         said.append(f"The belief in one value{of} grows up to {grows}.")
     out = [(driver, one) for driver in point.panel.get("drivers", ()) for one in driver["values"] if not one["here"]]
-    if out:
+    if out and point.form not in COUNTED_FORMS:  # what is not in drawn rows is not ruled out
         driver, one = max(out, key=lambda found: float(found[1]["overall"]))
         where = f"a group of {count_of(driver['records'], 'row')}"
         share = in_percent(float(one["overall"]), 1)
@@ -584,6 +590,7 @@ def steward_contents(
         "quasi": list(front.quasi),
         "protected": [name for name in front.carried if name not in front.targets],
         "targets": list(front.targets),
+        "as_it_is": _as_it_is({point.form for point in made}),
         "privacy": axis(front.privacy),
         "utility": axis(front.utility),
         "repeats": front.repeats,
@@ -624,6 +631,13 @@ def steward_contents(
         "command": command,
         "python": _sweep_python(front),
     }
+
+
+def _as_it_is(forms: set[str]) -> str:
+    """Say how releases of these forms publish a target: noisy and synthetic ones not as it is."""
+    if forms and forms <= set(COUNTED_FORMS):
+        return "with noise, or drawn"
+    return "as it is, but for noisy or synthetic releases" if forms & set(COUNTED_FORMS) else "as it is"
 
 
 def _axis(

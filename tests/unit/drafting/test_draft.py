@@ -827,6 +827,6 @@ def test_a_digit_above_the_others_is_asked_about(tmp_path) -> None:
     asked = {one.attribute: one.question for one in decisions(draft(path)) if one.topic == "missing"}
     assert {name: question.split(" say ")[0] for name, question in asked.items()} == {
         "sex": "does 9",
-        "health": "do 8, 9",
+        "health": "do 8 and 9",
         "age": "does 99",
     }

@@ -244,5 +244,6 @@ def test_numbers_on_an_integer_grid_need_no_oracle_for_each(monkeypatch) -> None
     asked = []
     monkeypatch.setattr(module, "code_of", lambda _column, value: asked.append(value) or 0)
     schema = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "kind": "numeric", "range": [0, 100]}}})
-    read(pl.DataFrame({"x": [f"{k / 7:.9f}" for k in range(500)]}), schema)
-    assert asked == []
+    cells = [f"{k / 7:.9f}" for k in range(500)]
+    read(pl.DataFrame({"x": cells}), schema)
+    assert not {*asked} & {*cells}  # only what an empty cell is

@@ -277,6 +277,33 @@ def test_a_target_is_not_said_to_be_protected(clinic, tmp_path):
             assert answer.strip() in sf.report(front, tmp_path / f"page.{ending}").read_text(), (roles, ending)
 
 
+def test_a_target_with_noise_is_not_said_to_be_published_as_it_is(clinic, tmp_path):
+    table = clinic.with_roles(quasi=["age"], sensitive=(), target="ill")
+    noisy = sf.frontier(table, [sf.NoisyTable(1)], workers=0, progress=False, privacy="inference")
+    for ending in ("html", "md"):
+        page = sf.report(noisy, tmp_path / f"page.{ending}").read_text()
+        assert "Published as it is" not in page
+        assert "measured figure of a differentially private" not in page  # the only axis is an attack
+    both = sf.frontier(table, [sf.NoisyTable(1), sf.Mondrian(sf.KAnonymity(5))], workers=0, progress=False)
+    contents = json.loads(sf.report(both, tmp_path / "page.json").read_text())
+    assert contents["as_it_is"] not in ("as it is", json.loads(
+        sf.report(noisy, tmp_path / "page.json").read_text())["as_it_is"])  # fmt: skip
+
+
+def test_the_card_speaks_of_belief_in_the_truth_not_in_the_guess(clinic_front, tmp_path):
+    """A guess of what stands out is often one that the attacker holds for unlikely: the share is that of the truth."""
+    best = clinic_front.recommend()
+    found = {
+        "sentence": "", "stops": "", "notes": [], "better_than_baseline": True, "most_exposed": 0.9,
+        "who": [{"who": {"age": "30"}, "number": 1, "chance": 0.9}],
+    }  # fmt: skip
+    point = replace(best.point, attacks={"inference": found})
+    page = sf.report(clinic_front, tmp_path / "page.html", recommendation=replace(best, point=point)).read_text()
+    assert "age 30 (90" in page
+    assert "the guess is held" not in page
+    assert "Guessed with the greatest confidence" not in page
+
+
 def test_the_worst_figure_of_the_recommended_release_is_stated(written, clinic_front):
     point = clinic_front.recommend().point
     answer = json.loads((written / "page.json").read_text())["recommendation"]["worst"]
@@ -287,6 +314,8 @@ def test_the_worst_figure_of_the_recommended_release_is_stated(written, clinic_f
         == "Some groups rule a value out: flu is 0 % of a group of 1 row and 25.0 % of the table."
     )
     assert worst_findings(replace(point, panel={})) == []
+    # What is not in noisy or drawn rows is not ruled out.
+    assert all(len(worst_findings(replace(ruled_out, form=form))) == 1 for form in ("cells", "synthetic"))
 
 
 RULES_OUT = {

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.pages.contents import public_contents
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +82,17 @@ def test_rows_left_out_are_stated_only_where_the_manifest_tells_them(front, clin
     assert "suppressed" not in noisy
     linked = sf.publish(clinic, sf.DLink(sf.Mondrian(sf.KAnonymity(5)), d=2, alpha="0.5"))
     assert page_of(front, replace(linked, left_out=37), tmp_path)["release"]["summary"]["suppressed"] == "0"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_where_a_group_has_one_value_the_page_does_not_say_that_it_is_unpublished():
+    """Ages of one person each: t-closeness of 0.6 leaves each in a group of its own, and its value is published."""
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 1},
+        "ill": {"role": "sensitive", "kind": "nominal", "values": ["flu", "gout", "burn", "cold"]}}})  # fmt: skip
+    ills = [("flu", "gout", "burn", "cold")[at * at % 7 % 4] for at in range(40)]
+    table = sf.read(pl.DataFrame({"age": list(range(40)), "ill": ills}), schema)
+    release = sf.publish(table, sf.Bucketize(sf.TCloseness("0.6")))
+    said = public_contents(None, release, folder="out")["release"]
+    assert said["exposed"]
+    assert "one value only" in said["use"][0]

@@ -53,17 +53,29 @@ def test_a_rate_stands_beside_the_most_frequent_value(suite):
     assert "Measured on a rehearsal with half of the table" in suite.describe()
 
 
-def test_the_page_says_all_of_it(suite, tmp_path):
+@pytest.fixture
+def project(tmp_path):
+    """The app, the address and the folder of a project with one release."""
     web = client(tmp_path / "space")
     base = uploaded(web)
     (folder,) = (tmp_path / "space" / "projects").iterdir()
     release = sf.publish(sf.datasets.census(300), sf.Mondrian(sf.KAnonymity(3)))
     release.save(folder / "releases" / "one", allow_fingerprints=True, allow_text=True)
-    run = folder / "runs" / "attack-1"
+    return web, base, folder
+
+
+def ran(folder, kind, answer, **about):
+    """Write a run of the release that has ended with an answer."""
+    run = folder / "runs" / f"{kind}-1"
     run.mkdir(parents=True)
-    (run / "run.json").write_text(json.dumps({"kind": "attack", "words": ["sfumato", "attack"], "release": "one"}))
-    (run / "out.json").write_text(json.dumps({"ok": True, **suite.to_json()}))
+    (run / "run.json").write_text(json.dumps({"kind": kind, "words": ["sfumato", kind], "release": "one", **about}))
+    (run / "out.json").write_text(json.dumps(answer))
     (run / "code").write_text("0")
+
+
+def test_the_page_says_all_of_it(suite, project):
+    web, base, folder = project
+    ran(folder, "attack", {"ok": True, **suite.to_json()})
     assert "Your policy limits no gain of an attacker" in web.get(f"{base}/attacks/one").text
     web.post(f"{base}/policy", data={"k": "5", "inference": "0.01", "identity": "0.09"}, headers=HOME)
     page = web.get(f"{base}/attacks/one").text
@@ -76,22 +88,12 @@ def test_the_page_says_all_of_it(suite, tmp_path):
     assert [one["state"] for one in web.get(f"{base}/attacks/one.json").json()["lines"]] == ["broken", "not measured"]
 
 
-def test_nothing_is_judged_once_the_description_was_changed(suite, tmp_path):
-    web = client(tmp_path / "space")
-    base = uploaded(web)
-    (folder,) = (tmp_path / "space" / "projects").iterdir()
-    release = sf.publish(sf.datasets.census(300), sf.Mondrian(sf.KAnonymity(3)))
-    release.save(folder / "releases" / "one", allow_fingerprints=True, allow_text=True)
+def test_nothing_is_judged_once_the_description_was_changed(suite, project, tmp_path):
+    web, base, folder = project
     web.post(f"{base}/policy", data={"k": "5", "inference": "0.01"}, headers=HOME)
     basis = basis_of(Project(folder, ledger=tmp_path / "l.db"))
-    answers = {"publish": {"ok": True}, "attack": {"ok": True, **suite.to_json()}}
-    for kind, answer in answers.items():
-        run = folder / "runs" / f"{kind}-1"
-        run.mkdir(parents=True)
-        about = {"kind": kind, "words": ["sfumato", kind], "release": "one", "basis": basis}
-        (run / "run.json").write_text(json.dumps(about))
-        (run / "out.json").write_text(json.dumps(answer))
-        (run / "code").write_text("0")
+    ran(folder, "publish", {"ok": True}, basis=basis)
+    ran(folder, "attack", {"ok": True, **suite.to_json()}, basis=basis)
 
     def seen():
         data = web.get(f"{base}/attacks/one.json").json()

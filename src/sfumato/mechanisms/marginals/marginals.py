@@ -18,7 +18,8 @@ Cost      O(rows) for each table offered, and about 3 s for Adult with 13 attrib
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, replace
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final
 
@@ -68,6 +69,24 @@ ONES: Final = Fraction(1, 5)  # share of the budget for one-way tables
 CHOICES: Final = Fraction(1, 10)  # and for choosing among pairs and triples
 MOST_ROWS: Final = 2_000_000  # rows drawn; where there are more, each stands for several
 LARGEST_TOTAL: Final = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """How far counts of one-way tables, of pairs and of triples are off, as far as these are measured, and how many."""
+
+    rows: int
+    _: KW_ONLY
+    off: tuple[float, ...]
+    pair_cells: Sequence[int] = ()
+    pairs: int = 0
+    triples: int = 0
+    of_triples: int = 0
+
+    @property
+    def nearly_exact(self) -> bool:
+        """Whether some tables are practically exact."""
+        return min(self.off) < _OFF_BY
 
 
 @declare
@@ -137,38 +156,23 @@ class Marginals:
     def plan(self, schema: Schema) -> Plan:
         """Say what each kind of step gets and what error to expect, of public numbers only."""
         kept = _published(schema)
-        draws, budgets = self._draws(kept, None), self._budgets(kept)
-        rows = kept.rows or ASSUMED_ROWS
-        most = groups_within([attribute.size for attribute in kept.published], rows, budgets.larger, draws)
-        sizes = [min(attribute.size, most) for attribute in kept.published]
-        each = budgets.ones / len(sizes)
+        budgets, expected = self._budgets(kept), self._expected(kept)
         known = "declared" if kept.rows else "assumed"
         stages = [
             Stage(
                 "one-way tables",
-                does=f"adds noise to the values of {len(sizes)} attributes, each alone",
+                does=f"adds noise to the values of {len(kept.published)} attributes, each alone",
                 budget=budgets.ones,
-                expected_error=f"a count is off by about {draws.mean_size(each):.3g}",
+                expected_error=f"a count is off by about {expected.off[0]:.3g}",
             )
         ]
-        wanted = set_weights(workload_sets(self.workload, kept))
         notes: list[str] = []
-        finest = draws.mean_size(each)
         if budgets.larger:
-            cells, triples = (
-                [math.prod(sizes[a] for a in held) for held in wanted if len(held) == size] for size in (2, 3)
-            )
-            tree = min(len(sizes) - 1, len(cells))
-            part = triples_share(triples, tree, rows, budgets.larger, draws)
-            spent = (1 - part) * budgets.larger
-            number, more = pairs_within(cells, tree, rows, spent, draws), triples_within(len(triples), tree)
-            size = draws.mean_size(spent / number)
-            chosen, off = f"{number} of {len(cells)} pairs", f"{size:.3g}"
-            finest = min(finest, size)
-            if part:
-                finest = min(finest, draws.mean_size(part * budgets.larger / more))
-                chosen += f" and {more} of {len(triples)} triples"
-                off += f" in a pair, {draws.mean_size(part * budgets.larger / more):.3g} in a triple"
+            rows, cells, size = expected.rows, expected.pair_cells, expected.off[1]
+            chosen, off = f"{expected.pairs} of {len(cells)} pairs", f"{size:.3g}"
+            if len(expected.off) > 2:
+                chosen += f" and {expected.triples} of {expected.of_triples} triples"
+                off += f" in a pair, {expected.off[2]:.3g} in a triple"
             stages += [
                 Stage("choices", does=f"chooses about {chosen}", budget=budgets.choices),
                 Stage(
@@ -186,13 +190,35 @@ class Marginals:
                 f"{min(size, 200):.2g} there. How far the tables miss a question about more attributes is not known "
                 "before."
             )
-        if finest < _OFF_BY:
+        if expected.nearly_exact:
             notes.append(f"Warning: {_NEARLY_EXACT}. Ask for a smaller epsilon.")
         if not kept.rows:
             notes.append("Declare a public `rows` in the schema for a better forecast.")
         if self.delta is not None:
             notes.append("Budgets of the stages are in rho, of zero-concentrated differential privacy.")
         return Plan(tuple(stages), notes=tuple(notes))
+
+    def _expected(self, kept: Schema) -> _Expected:
+        """Return which tables are expected to be measured, and how far their counts are off; of public numbers only."""
+        draws, budgets = self._draws(kept, None), self._budgets(kept)
+        rows = kept.rows or ASSUMED_ROWS
+        most = groups_within([attribute.size for attribute in kept.published], rows, budgets.larger, draws)
+        sizes = [min(attribute.size, most) for attribute in kept.published]
+        ones = draws.mean_size(budgets.ones / len(sizes))
+        if not budgets.larger:
+            return _Expected(rows, off=(ones,))
+        wanted = set_weights(workload_sets(self.workload, kept))
+        cells, triples = (
+            [math.prod(sizes[a] for a in held) for held in wanted if len(held) == size] for size in (2, 3)
+        )
+        tree = min(len(sizes) - 1, len(cells))
+        part = triples_share(triples, tree, rows, budgets.larger, draws)
+        spent = (1 - part) * budgets.larger
+        number, more = pairs_within(cells, tree, rows, spent, draws), triples_within(len(triples), tree)
+        pairs_off = draws.mean_size(spent / number)
+        of_more = (draws.mean_size(part * budgets.larger / more),) if part else ()
+        off = (ones, pairs_off, *of_more)
+        return _Expected(rows, off=off, pair_cells=cells, pairs=number, triples=more, of_triples=len(triples))
 
     def measured(self, counts: Gathered, draws: Draws, entropy: Entropy) -> MeasuredTables:
         """Take every step that reads the table. `entropy` draws only from what was measured."""
@@ -225,7 +251,7 @@ class Marginals:
             mechanism=self.to_json(),
             form="synthetic",
             left_out=None,
-            notes=tuple(_NEARLY_EXACT for note in self.plan(counts.schema).notes if _NEARLY_EXACT in note),
+            notes=(_NEARLY_EXACT,) if self._expected(kept).nearly_exact else (),
         )
 
     def _budgets(self, schema: Schema) -> Budgets:
