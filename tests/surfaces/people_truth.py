@@ -47,8 +47,15 @@ def shown(value):
 class Published:
     """The rows of each published class, by the truth: who they are about and what they hold."""
 
-    def __init__(self, messy: Messy, classes: dict[tuple[str, ...], list[Row]], k: int | None = None) -> None:
-        self.messy, self.classes, self.k = messy, classes, k
+    def __init__(
+        self,
+        messy: Messy,
+        classes: dict[tuple[str, ...], list[Row]],
+        k: int | None = None,
+        *,
+        t: float | None = None,
+    ) -> None:
+        self.messy, self.classes, self.k, self.t = messy, classes, k, t
         self.people = {label: {row.person for row in rows} for label, rows in classes.items()}
 
     @property
@@ -143,7 +150,7 @@ def js(p: dict[str, float], q: dict[str, float]) -> float:
     return sum(share * math.log(share / middle[value]) / 2 for side in (p, q) for value, share in side.items())
 
 
-def published(messy: Messy, mapping: str | Path, k: int | None = None) -> Published:
+def published(messy: Messy, mapping: str | Path, k: int | None = None, *, t: float | None = None) -> Published:
     """Put every row of the truth into its published class."""
     labels = {}
     for line in lines_of(Path(mapping)):
@@ -157,7 +164,7 @@ def published(messy: Messy, mapping: str | Path, k: int | None = None) -> Publis
                 text[:7] if name == "Geburtsmonat" else text for name, text in zip(messy.quasi, key, strict=True)
             )
         found[labels[key]].append(row)
-    return Published(messy, dict(found), k)
+    return Published(messy, dict(found), k, t=t)
 
 
 def alone_with(messy: Messy) -> int:
@@ -233,6 +240,10 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
                 lambda percent, l: (
                     truth.largest_share <= 1 / float(l) and math.ceil(1000 / float(l)) == round(10 * float(percent))
                 ),
+            ),
+            (
+                rf"[Ii]n every class the sensitive values, {_ONCE}, are {_AS_WHOLE}: {_JS} at most ([\d.]+)",
+                lambda t: truth.t is not None and truth.furthest <= float(t) + 1e-9 and float(t) == truth.t,
             ),
             (
                 rf"in {_N} of {_N} classes everyone whose (\w+) is known has the same",

@@ -112,7 +112,7 @@ def test_what_a_release_says_about_people_is_true(messy, run, tmp_path, asked):
     surfaces["folder"] = texts_of_folder(tmp_path / "out")
     surfaces["explain"] = [sf.explain(sf.Release.load("out").claim)]
     assert "holds (checked)" in surfaces["verify"][0]
-    truth = published(messy, "mapping.csv", K)
+    truth = published(messy, "mapping.csv", K, t=float(asked[1]) if asked[0] == "--t" else None)
     assert truth.smallest >= K
     data = lines_of(tmp_path / "out" / "data.csv")
     assert Counter(tuple(row[name] for name in messy.quasi) for row in data) == {
