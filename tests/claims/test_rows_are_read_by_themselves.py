@@ -319,12 +319,15 @@ def test_one_person_in_front_changes_nobody_in_a_spreadsheet(tmp_path) -> None:
         [Decimal("1.50"), 2],
         [0.5, 2**53 + 1],
         [np.float32(0.5), 7],
+        [np.float32(0.7), np.float32(0.7)],
+        [np.float32(0.7), 0.5],
+        [np.float32(0.7), "x"],
     ],
 )
 def test_pandas_objects_of_several_types(cells) -> None:
     """What a conversion of the column makes of a cell depends on the others; each is read as what it is."""
     texts = ["1", "true", "5", "2024-05-31", "2024-05-31T03:00:00", "2024-05-31T23:00:00+00:00"]
-    texts += ["2024-05-31T23:00:00+05:00", "1.5", "2", "0.5", "7", str(2**53 + 1)]
+    texts += ["2024-05-31T23:00:00+05:00", "1.5", "2", "0.5", "7", str(2**53 + 1), "0.7", "x"]
     schema = Schema.parse({"name": "t", "attribute": {"a": {"role": "quasi", "values": texts}}})
     for order in (cells, cells[::-1]):
         frame = pd.DataFrame({"a": pd.Series(order, dtype=object)})
@@ -395,6 +398,32 @@ def test_keys_of_people_that_a_float_cannot_hold_are_refused(way, tmp_path) -> N
             assert [(problem.path, problem.rows) for problem in caught.value.problems] == [("person", wrong)]
         else:
             assert read(frame, Schema.parse(schema)).rows == 3
+
+
+@pytest.mark.parametrize("way", ["polars", "pandas", "objects", "duckdb"])
+def test_floats_of_four_bytes_lose_more_digits(way) -> None:
+    """123456789 and 123456790 are one float of four bytes: two people were one person, and a code another code."""
+    values = {"role": "quasi", "values": ["7", "123456792"]}
+    for first, wrong in ((123_456_789, 2), (2**24, 2), (2**24 - 2, 0)):
+        keys = [np.float32(first), np.float32(first + 1), np.float32(7)]
+        typed = pl.DataFrame({"id": pl.Series(keys, dtype=pl.Float32), "a": ["7"] * 3})
+        frame = {
+            "polars": lambda typed=typed: typed,
+            "pandas": lambda typed=typed: typed.to_pandas(),
+            "objects": lambda keys=keys: pd.DataFrame({"id": pd.Series(keys, dtype=object), "a": ["7"] * 3}),
+            "duckdb": lambda typed=typed: duckdb.connect().from_arrow(typed.to_arrow()),
+        }[way]()
+        schema = {"name": "t", "person": "id", "rows_per_person": 2, "attribute": {"a": values}}
+        codes = Schema.parse({"name": "t", "attribute": {"a": {**values, "column": "id", "other": "7"}}})
+        if wrong:
+            for one, path in ((Schema.parse(schema), "person"), (codes, "attribute.a")):
+                with pytest.raises(ReadError, match=r"2\^24 or more") as caught:
+                    read(frame, one).require()
+                assert [(problem.path, problem.rows) for problem in caught.value.problems] == [(path, wrong)]
+        else:
+            assert read(frame, Schema.parse(schema)).people == 3
+            assert read(frame, codes).rows == 3
+    assert code_of(codes["a"], np.float32(123_456_789)) == UNPARSABLE
 
 
 def test_a_database_that_takes_two_texts_for_one_is_asked_not_to(tmp_path) -> None:

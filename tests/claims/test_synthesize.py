@@ -319,6 +319,23 @@ def test_trap_42_totals_are_the_public_ones_wherever_people_live():
     assert np.bincount(where[near], weights=people[near], minlength=2).tolist() == [3, 0]
 
 
+@pytest.mark.parametrize("unit", ["job", "person"])
+def test_rows_of_a_person_are_never_left_out_by_where_the_person_lives(unit):
+    """Two jobs of one person, one kept: where the person lived said which, and with it the totals."""
+    places = {"role": "quasi", "kind": "nominal", "values": ["a", "b", "c", "d"]}
+    attributes = {"destination": places, "origin": places, "who": {"role": "identifier"}}
+    said = {"name": "jobs", "source": "public", "person": "who", "rows_per_person": 1, "attribute": attributes}
+    schema = sf.Schema.parse(said)
+    kept = set()
+    for origin in "abcd":
+        rows = pl.DataFrame({"who": ["9", "9"], "destination": ["a", "b"], "origin": [origin, origin]})
+        table = sf.read(rows, schema)
+        kept.add(tuple(table.counts("destination").codes[:, 0].tolist()))
+        with pytest.raises(sf.ParameterError, match="totals would not be the public ones"):
+            sf.publish(table, sf.Synthesize("4.6", "1e-5", unit=unit), seed=0)
+    assert len(kept) == 2  # either job may be the one that is left
+
+
 def test_trap_44_certifying_before_shrinking_breaks_the_promise():
     """The mutant finds alpha on the whole domain, then shrinks: epsilon' is the claimed one, its delta is not."""
     mechanism = sf.Synthesize("1.1", "0.05", shrink="1/16", mass=1)

@@ -226,6 +226,9 @@ class Synthesize:
         claim = self.claim(schema)
         if counts.left_out:
             raise ParameterError(self.origin, "missing", "leaves rows out, so totals would not be the public ones")
+        if counts.surplus:  # which of a person's rows stay depends on where that person lives
+            rule = "is more than `rows_per_person` for somebody, so totals would not be the public ones"
+            raise ParameterError("rows", "of one person", rule, hint="give a file of one row for each person")
         found = counts[self.destination, self.origin]
         where, origins = found.codes[:, 0].astype(np.int64), found.codes[:, 1].astype(np.int64)
         destinations, at = np.unique(where, return_inverse=True)

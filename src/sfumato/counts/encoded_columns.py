@@ -16,9 +16,9 @@ from sfumato.engines import Engine
 from sfumato.engines.coding import plain_texts, refuse_types
 from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
 from sfumato.errors import Problem, ReadError, count_of
-from sfumato.io.decode_cell import ASK, WHOLE_FLOATS, too_large_for_a_float
+from sfumato.io.decode_cell import ASK, too_large_for_a_float
 from sfumato.io.dialect import guesses_of
-from sfumato.io.encode import Encoded, exact_cells, first_look, may_have_no_value, settle, settle_objects
+from sfumato.io.encode import Encoded, exact_cells, first_look, may_have_no_value, settle, settle_objects, whole_floats
 from sfumato.io.errors import cell_problems, missing_columns, refused
 from sfumato.io.source import ROWS, Source, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
@@ -247,7 +247,7 @@ def _rounded(objects: Sequence[Any] | None, cells: pl.Series) -> np.ndarray:
         return np.array([too_large_for_a_float(cell) for cell in objects], bool)
     if not cells.dtype.is_float():
         return np.zeros(len(cells), bool)
-    return (cells.cast(pl.Float64).abs() >= WHOLE_FLOATS).fill_null(value=False).to_numpy()
+    return (cells.cast(pl.Float64).abs() >= whole_floats(cells.dtype)).fill_null(value=False).to_numpy()
 
 
 def _grids(attributes: Sequence[Attribute]) -> dict[str, Grid]:

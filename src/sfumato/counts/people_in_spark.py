@@ -49,7 +49,7 @@ from sfumato.engines.spark import (
     totals,
 )
 from sfumato.errors import Problem
-from sfumato.io.decode_cell import WHOLE_FLOATS
+from sfumato.io.decode_cell import WHOLE_FLOATS, WHOLE_SINGLES
 from sfumato.io.source import guarded
 from sfumato.io.spark import Guarded, by_key, collected, framed, quiet, quoted
 from sfumato.schema import Attribute
@@ -154,10 +154,11 @@ def spark_people(
 
 def _rounded(frame: Any, keys: Sequence[str]) -> int:
     """Return how many rows have a key that is a float and may stand for several whole numbers."""
-    floats = [quoted(name) for name, kind in frame.dtypes if name in keys and kind in ("double", "float")]
+    limits = {"double": WHOLE_FLOATS, "float": WHOLE_SINGLES}
+    floats = {quoted(name): limits[kind] for name, kind in frame.dtypes if name in keys and kind in limits}
     if not floats:
         return 0
-    large = " OR ".join(f"(NOT isnan({name}) AND abs({name}) >= {WHOLE_FLOATS:.0f}D)" for name in floats)
+    large = " OR ".join(f"(NOT isnan({name}) AND abs({name}) >= {limit:.0f}D)" for name, limit in floats.items())
     return int(guarded(_WHERE, frame.filter(large).count))
 
 

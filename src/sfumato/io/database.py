@@ -120,7 +120,8 @@ class SqlTable:
         try:
             return fetch(self.session, statement)
         except Exception as error:  # noqa: BLE001  (the driver's errors hold the address and values)
-            raise _unanswered(self.name, error) from None
+            problem = _unanswered(self.name, error)
+        raise problem  # out here, so that not even its context is the driver's error
 
     def cell(self, name: str) -> str:
         """Return the SQL of a column's cells; texts are compared by their bytes."""

@@ -16,6 +16,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_or_none, decimal_text
 from sfumato.schema.formats import TIME, format_day, parse_day
@@ -27,6 +29,7 @@ __all__ = [
     "OUTSIDE",
     "UNPARSABLE",
     "WHOLE_FLOATS",
+    "WHOLE_SINGLES",
     "canonical_text",
     "code_of",
     "day_of",
@@ -41,6 +44,8 @@ OUTSIDE, NULL, UNPARSABLE, ASK, LEFT_OUT = -1, -2, -3, -4, -5
 
 WHOLE_FLOATS = 2.0**53
 """From here on a float stands for several whole numbers: 2^53 + 1 is read as 2^53."""
+WHOLE_SINGLES = 2.0**24
+"""The same of a float of four bytes: 123456789 is read as 123456792."""
 _DAY = re.compile(rf"(\d{{4}}-\d{{2}}-\d{{2}})(?:{TIME})?", re.ASCII | re.DOTALL)
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
@@ -71,12 +76,15 @@ def canonical_text(value: Any) -> str | None:
 
 def too_large_for_a_float(value: Any) -> bool:
     """Whether a float may stand for another whole number: an identifier that a library made a float lost its end."""
+    limit = WHOLE_SINGLES if isinstance(value, np.float32) else WHOLE_FLOATS
     value = _unwrapped(value)
     value = value.real if isinstance(value, complex) else value
-    return isinstance(value, float) and abs(value) >= WHOLE_FLOATS
+    return isinstance(value, float) and abs(value) >= limit
 
 
 def _unwrapped(value: Any) -> Any:
+    if isinstance(value, np.float32):
+        return float(str(value))  # the decimal it prints, not the nearest double
     return value.item() if hasattr(value, "item") and not isinstance(value, str) else value  # a NumPy scalar
 
 

@@ -13,6 +13,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -449,7 +450,7 @@ def _sniff(
         lines.pop()  # the sample ends within a line
     named = isinstance(header, Sequence)
     mark = delimiter or _delimiter(lines, () if named or header is False else expected)
-    records = _records(path, lines, mark)
+    records = _records(lines, mark)
     if not records:
         raise refused(path.name, "holds no line that can be read", "check the delimiter and the quotes")
     first = tuple(cell.strip() for cell in records[0])
@@ -487,7 +488,8 @@ def _decoded(path: Path, encoding: str) -> bytes:
     except OSError as error:
         raise _unreadable(path, error) from None
     except (UnicodeError, LookupError):
-        raise _not_text(path, encoding) from None
+        problem = _not_text(path, encoding)
+    raise problem  # out here: the context would be an error that holds the file
 
 
 def _refuse_two_encodings(path: Path, raw: bytes) -> None:
@@ -564,11 +566,12 @@ def _text(path: Path, raw: bytes, encoding: str | None, *, whole: bool) -> tuple
     raise refused(path.name, f"is not {encoding} text", "omit the encoding to have it found")
 
 
-def _records(path: Path, lines: Sequence[str], delimiter: str) -> list[list[str]]:
-    try:
-        return list(_parsed(lines, delimiter))
-    except csv.Error:
-        raise refused(path.name, "is not delimited text", "check the delimiter and the quotes") from None
+def _records(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    """Return the first records, up to one with a cell too long for this reader: no row is refused for being early."""
+    found = []
+    with suppress(csv.Error):
+        found.extend(_parsed(lines, delimiter))
+    return found
 
 
 def _parsed(lines: Sequence[str], delimiter: str) -> Iterator[list[str]]:

@@ -28,6 +28,7 @@ import polars as pl
 from sfumato.io.decode_cell import (
     ASK,
     WHOLE_FLOATS,
+    WHOLE_SINGLES,
     canonical_text,
     code_of,
     missing_days,
@@ -52,6 +53,7 @@ __all__ = [
     "settle",
     "settle_objects",
     "supported",
+    "whole_floats",
     "with_decimal_marks",
 ]
 
@@ -149,12 +151,7 @@ def settle(attribute: Attribute, codes: np.ndarray, leftover: pl.Series) -> Enco
         found = looked["code"].cast(pl.Int32).to_numpy()
         codes[at] = found
         leftover, at = leftover.filter(pl.Series(found == ASK)), at[found == ASK]
-    single = isinstance(leftover.dtype, pl.Float32)
-    if single:
-        leftover = leftover.cast(pl.String)  # the decimal it prints, not the nearest double
     distinct, which = _distinct(leftover)
-    if single:
-        distinct = [None if text is None else Decimal(text) for text in distinct]
     decided = [code_of(attribute, value) for value in distinct]
     codes[at] = np.array(decided, dtype=codes.dtype)[which] if distinct else codes[at]
     return _encoded(codes, distinct, decided)
@@ -185,7 +182,12 @@ def _distinct(values: pl.Series) -> tuple[list[Any], np.ndarray]:
 
 
 def cells_of(values: pl.Series) -> list[Any]:
-    """Return Python's values; days and times outside the years 1 to 9999, which it cannot hold, as texts."""
+    """Return Python's values; days and times outside the years 1 to 9999, which it cannot hold, as texts.
+
+    Floats of four bytes stay what they are: the decimal they print is not that of the nearest double.
+    """
+    if isinstance(values.dtype, pl.Float32):
+        return [None if value is None else np.float32(value) for value in values.to_list()]
     if not isinstance(values.dtype, pl.Date | pl.Datetime):
         return values.to_list()
     day = pl.col("value").dt.date()
@@ -210,7 +212,7 @@ def _listed(attribute: Attribute, domain: Values, raw: pl.Expr, dtype: pl.DataTy
         return pl.lit(ASK, dtype=pl.Int32)  # more digits than a double holds
     if dtype.is_float():
         whole = raw.cast(pl.Float64).cast(pl.Int64, strict=False)
-        exact = (whole.cast(pl.Float64) == raw.cast(pl.Float64)) & (raw.cast(pl.Float64).abs() < WHOLE_FLOATS)
+        exact = (whole.cast(pl.Float64) == raw.cast(pl.Float64)) & (raw.cast(pl.Float64).abs() < whole_floats(dtype))
         text = pl.when(exact).then(whole.cast(pl.String))
     elif isinstance(dtype, pl.Datetime | pl.Time):
         return pl.lit(ASK, dtype=pl.Int32)
@@ -333,6 +335,11 @@ def _decimals(attribute: Attribute, domain: Grid | Edges, raw: pl.Expr, dtype: p
     missing = [float(item) for item in missing_numbers(attribute)]
     # Whether a number is one that means missing is for the oracle to say: 99.0 and 99 are, 99.5 is not.
     return pl.when(~x.is_in(missing)).then(code) if missing else code
+
+
+def whole_floats(dtype: pl.DataType) -> float:
+    """Return from where on a float of a type stands for several whole numbers."""
+    return WHOLE_SINGLES if isinstance(dtype, pl.Float32) else WHOLE_FLOATS
 
 
 def _plain(point: Decimal) -> bool:

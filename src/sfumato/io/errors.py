@@ -22,7 +22,10 @@ __all__ = [
 ]
 
 VALUES_KEPT = 1_000
-LAST_DIGITS_LOST = "of 2^53 or more stored as a float, as in spreadsheets, which keeps only the first 15 digits"
+LAST_DIGITS_LOST = (
+    "of 2^53 or more stored as a float, as in spreadsheets, which keeps only the first 15 digits (of 2^24 or more in a "
+    "float of four bytes, as in Stata, which keeps 7)"
+)
 READ_AS_TEXT = "save the column as text, or read it as text or whole numbers (dtype=str in pandas)"
 
 

@@ -18,7 +18,7 @@ from sfumato.schema import Grid
 
 __all__ = ["KINDS", "ROWS", "Grouped", "InMemory", "open_frame"]
 
-_ONE_TYPE = {"string", "integer", "floating", "boolean", "empty"}
+_ONE_TYPE = {"string", "integer", "boolean", "empty"}
 # Columns beside those of a table: no table of a database has a name with this character.
 ROWS = "rows\0"  # how many rows share the values of a line
 KINDS = "kinds\0"  # how many lines have so many rows
@@ -243,7 +243,8 @@ def _typed(column: Any) -> pl.Series | None:
     """Return the column where polars has a type for it (lists, structs, bytes are refused by type later), else None.
 
     A column of objects has one only where all cells are of one plain type: what a conversion makes of mixed cells
-    (a truth value among numbers, a number among days, times of two zones) depends on the other rows.
+    (a truth value among numbers, a number among days, times of two zones, floats of four bytes and of eight) depends
+    on the other rows.
     """
     if not _of_one_type(column):
         return None

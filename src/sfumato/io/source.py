@@ -13,9 +13,9 @@ import polars as pl
 
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.io.database import SCHEMES, SqlTable, open_database
-from sfumato.io.decode_cell import WHOLE_FLOATS, canonical_text, too_large_for_a_float
+from sfumato.io.decode_cell import canonical_text, too_large_for_a_float
 from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
-from sfumato.io.encode import with_decimal_marks
+from sfumato.io.encode import whole_floats, with_decimal_marks
 from sfumato.io.errors import refused
 from sfumato.io.excel import Sheet, open_sheet
 from sfumato.io.frames import KINDS, ROWS, Grouped, InMemory, open_frame
@@ -176,9 +176,10 @@ class Source:
         if cells is not None:
             return sum(map(too_large_for_a_float, cells))
         frame = self.scan([column])
-        if not self.types(frame)[column].is_float():
+        dtype = self.types(frame)[column]
+        if not dtype.is_float():
             return 0
-        large = pl.col(column).cast(pl.Float64).abs() >= WHOLE_FLOATS
+        large = pl.col(column).cast(pl.Float64).abs() >= whole_floats(dtype)
         return int(self.collect(frame.select(pl.col(ROWS).filter(large).sum() if self.grouped else large.sum())).item())
 
     def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
@@ -233,19 +234,20 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
         raise
     except OSError as error:
         rule = f"cannot be read ({error.strerror or 'the file is damaged'})"
-        raise refused(where, rule, "check the path and the file") from None
+        problem = refused(where, rule, "check the path and the file")
     except MemoryError:
-        raise refused(where, "does not fit in memory", "use Parquet, or publish fewer columns") from None
+        problem = refused(where, "does not fit in memory", "use Parquet, or publish fewer columns")
     except Exception as error:  # noqa: BLE001  (five engines, each with its own tree of errors)
         kind = type(error).__name__
         hint = "check the delimiter, the quotes and the encoding, and that the file is complete"
         if where == _FRAME:
             hint = "check that its own library can still read it and that its columns hold plain values"
-        raise refused(where, f"cannot be read as a table ({kind})", hint) from None
+        problem = refused(where, f"cannot be read as a table ({kind})", hint)
     except BaseException as error:
         if type(error).__name__ != _PANIC:
             raise
-        raise refused(where, "cannot be read: the engine gave up", "check that the file is complete") from None
+        problem = refused(where, "cannot be read: the engine gave up", "check that the file is complete")
+    raise problem  # out here, so that not even its context is the engine's error
 
 
 def open_source(

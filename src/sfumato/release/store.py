@@ -298,11 +298,12 @@ def save_or_keep(
         problem = str(error).partition(" Hint:")[0].rstrip(".")
         if not isinstance(error, SfumatoError):  # what others say may quote a cell
             problem = f"{place.target.name} cannot be written ({type(error).__name__})"
+        cause = error if isinstance(error, SfumatoError | OSError) else None
         if kept is None:
             rule = f"{problem}. No other place could be written either: the release is lost, what it spent stays spent"
-            raise ReleaseError(rule, hint="look at the disks before you publish again") from error
+            raise ReleaseError(rule, hint="look at the disks before you publish again") from cause
         rule = f"{problem}. The release was made and paid for; it is whole in {kept}"
-        raise ReleaseError(rule, hint="move that folder to where it belongs; do not publish again") from error
+        raise ReleaseError(rule, hint="move that folder to where it belongs; do not publish again") from cause
 
 
 def _paid(release: Release) -> bool:

@@ -7,6 +7,7 @@ import io
 import pickle
 import time
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -213,9 +214,33 @@ def test_mangled_files_end_in_a_read_error_that_says_what_to_do(tmp_path, name: 
         read(path, SCHEMA)
     answer = str(caught.value) + repr(caught.value) + str(caught.value.as_json()) + str(pickle.dumps(caught.value))
     assert all(problem.hint for problem in caught.value.problems)
+    answer += repr((caught.value.__cause__, caught.value.__context__))
     for cell in ("secret-cell", "99999999999999", "Nîmes", "baker", "Ulm"):
         assert cell not in answer
     assert check(path, SCHEMA)
+
+
+@pytest.mark.parametrize("place", [0, 400])
+def test_a_long_cell_is_read_wherever_it_stands(tmp_path, place: int) -> None:
+    """Among the first 200 lines it was refused, further down it was read."""
+    lines = ["1,30,Ulm,baker"] * 500
+    lines[place] = "9" * 200_000 + ",30,Ulm,baker"
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["id,age,town,job", *lines]), encoding="utf-8")
+    table = read(path, SCHEMA, encoding="utf-8", delimiter=",", header=True)
+    assert (table.rows, table.guesses) == (500, ())
+
+
+def test_errors_do_not_hold_those_of_an_engine_that_quote_cells(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("id,age,town,job\n1,5,Ulm,secret-cell\n2,5,Nîmes,baker\n".encode("latin-1"))
+    duckdb.connect().execute(f"COPY (SELECT 'secret-cell' AS age) TO '{tmp_path}/t.parquet'")
+    cast = duckdb.connect().sql(f"SELECT CAST(age AS INT) AS age, 1 AS id FROM '{tmp_path}/t.parquet'")
+    for tried in (lambda: read(path, SCHEMA, encoding="ascii"), lambda: read(path, SCHEMA, encoding="utf-16-le"),
+                  lambda: read(cast, SCHEMA)):  # fmt: skip
+        with pytest.raises(ReadError) as caught:
+            tried()
+        assert "secret-cell" not in repr((caught.value, caught.value.__cause__, caught.value.__context__))
 
 
 @pytest.mark.parametrize("name", MANGLED)

@@ -72,6 +72,15 @@ def test_stata_floats_are_the_decimals_they_print(tmp_path) -> None:
     assert read(path, schema).codes("w").ravel().tolist() == [7, 22, 0, 7]
 
 
+def test_keys_that_a_float_of_stata_cannot_hold_are_refused(tmp_path) -> None:
+    path = tmp_path / "t.dta"
+    frame = pd.DataFrame({"id": pd.Series([123_456_789, 123_456_790], dtype="float32"), "town": ["Ulm", "Bath"]})
+    frame.to_stata(path, write_index=False)
+    schema = {"name": "t", "person": "id", "rows_per_person": 1}
+    with pytest.raises(ReadError, match="person: 2 rows have a key in id that is a number"):
+        read(path, Schema.parse({**schema, "attribute": {"town": {"role": "quasi", "values": ["Ulm", "Bath"]}}}))
+
+
 def test_sas_transport_and_portable_files(tmp_path) -> None:
     plain = FRAME.assign(town=["Ulm", "Bath", "", "Ulm"], age=[30, 45, 98, None], sex=[1, 2, None, 1])
     schema = Schema.parse(
