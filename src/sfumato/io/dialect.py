@@ -568,7 +568,7 @@ def _text(path: Path, raw: bytes, encoding: str | None, *, whole: bool) -> tuple
 
 def _records(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     """Return the first records, up to one with a cell too long for this reader: no row is refused for being early."""
-    found = []
+    found: list[list[str]] = []
     with suppress(csv.Error):
         found.extend(_parsed(lines, delimiter))
     return found
