@@ -6,6 +6,8 @@ not exist.
 
 from __future__ import annotations
 
+import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -17,7 +19,7 @@ from tests.claims.tiny_tables import tiny_schema
 import sfumato as sf
 from sfumato.counts import Table
 from sfumato.errors import SchemaError
-from sfumato.mechanisms.noisy_cells import expected_error, expected_noise, least_drawable, threshold_for
+from sfumato.mechanisms.noisy_cells import expected_error, expected_noise, least_drawable, most_noise, threshold_for
 from sfumato.randomness import Entropy, discrete_laplace, discrete_laplace_pmf, discrete_laplace_tail, sparse_noise
 from sfumato.schema import Schema
 
@@ -51,6 +53,40 @@ def test_expected_noise_is_what_is_drawn():
     # Poisson, all but: five standard deviations, a false alarm in 10^6
     assert abs(sum(map(len, drawn)) / runs - found) < 5 * (found / runs) ** 0.5
     assert abs(sum(int(d.sum()) for d in drawn) / runs - rows) < 5 * (found * 25**2 / runs) ** 0.5
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    most=st.integers(1, 10**12),
+    share=st.fractions(0, 1, max_denominator=10**6),
+    epsilon=st.fractions(Fraction(1, 50), 5, max_denominator=50),
+    unspent=st.fractions(0, 5, max_denominator=50),
+    asked=st.one_of(st.just("auto"), st.integers(1, 60)),
+)
+def test_no_run_expects_more_noise_than_was_forecast(most, share, epsilon, unspent, asked):
+    """However far a run specializes, and however much it leaves to the counts."""
+    cells, rate = max(1, math.floor(most * share)), epsilon + unspent
+    threshold = max(threshold_for(cells, rate, asked), least_drawable(cells, rate))
+    pairs = zip(expected_noise(cells, rate, threshold), most_noise(most, epsilon, asked), strict=True)
+    assert all(one <= bound * (1 + 1e-9) for one, bound in pairs)
+
+
+@pytest.mark.parametrize("mechanism", [sf.DiffGen("1/2"), sf.DiffGen(1, paper=True), sf.DiffGen(1, threshold=5)])
+def test_the_plan_of_diffgen_bounds_the_noise_of_the_release(mechanism):
+    """It said "up to 3.96 rows" of the cells before any specialization, where 105 were expected after."""
+
+    def rows(words: str) -> float:
+        return float(re.findall(r"cells with ([0-9.e+]+) rows", words.replace(",", ""))[-1])
+
+    table = sf.datasets.adult("test")
+    forecast = rows(" ".join(mechanism.plan(table.schema).notes))
+    found = rows(" ".join(sf.publish(table, mechanism, seed=3, allow_noise=True).notes))
+    assert 0 < found <= forecast
+
+
+def test_a_refusal_says_of_which_cells_it_speaks():
+    assert "cells before any specialization, counts from" in str(sf.DiffGen("1/1000").plan(wide()).refusal)
+    assert "specialization" not in str(sf.DiffGen("1/1000", specializations="leaves").plan(wide()).refusal)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(3)])

@@ -91,6 +91,7 @@ def opened(*questions, more=""):
 
 VISITS = opened(units.ask_visits("visit_id"))
 COUPLES = opened(units.ask_two_people("age_husband", "age_wife"))
+HOMES = opened(units.ask_households("home id"), more='[attribute."home id"]\nrole = "identifier"\n')
 COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
 
 
@@ -120,6 +121,13 @@ COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
         (COUPLES, ["1", "2", "yes", "1"], {"rows_per_person": 1}, "row", 1),
         (COUPLES, ["1", "no"], {"rows_per_person": 1, "not_person": ["age_wife"]}, "person", 0),
         (COUNTED, ["1", "n", "n", "n"], {"rows_per_person": 1}, "row", 1),
+        (HOMES, ["1", "person"], {"rows_per_person": 1, "not_person": ["home id"]}, "person", 0),
+        (HOMES, ["5", "4"], {"rows_per_person": 4, "not_person": ["home id"]}, "person", 0),
+        (HOMES, ["1", "mrn"], {"person": "mrn", "rows_per_person": 1, "not_person": ["home id"]}, "person", 0),
+        (HOMES, ["1", "home id"], {"person": "home id", "rows_per_person": 1}, "person", 0),
+        (HOMES, ["1", "nobody", "s"], {"rows_per_person": 1}, "row", 1),
+        (HOMES, ["s", "person", "s"], {}, "row", 2),
+        (HOMES, ["1", "household"], {}, "row", 0),
         (COUNTED, ["1", "person"], {"rows_per_person": 1, "not_person": ["n"]}, "person", 0),
     ],
 )

@@ -32,6 +32,7 @@ __all__ = [
 UnitQuestion = Literal["who", "visits", "household", "two people", "counts", "kept", "key"]
 _TOPICS = ("person", "rows_per_person")
 _ELSE = "else not_person = "
+_HOUSEHOLDS = " names households"
 
 WHO = (
     "rows_per_person: who is a row about? 1 if each row is a different person, m if nobody has more than m rows, the "
@@ -57,7 +58,7 @@ _TAKES: dict[UnitQuestion, str] = {
 
 def ask_households(name: str) -> str:
     """Ask what a row is where a column names households."""
-    return f"rows_per_person: {_BEGINS['household']} {name} names households"
+    return f"rows_per_person: {_BEGINS['household']} {name}{_HOUSEHOLDS}"
 
 
 def ask_visits(name: str) -> str:
@@ -121,6 +122,8 @@ def with_unit(text: str, decision: Decision, unit: str) -> str:
         return changed(text, {"person": None, "rows_per_person": None}, closes=_TOPICS)
     if kind in ("two people", "counts"):
         return _with_something_else(text, decision, unit, kind)
+    if kind == "household":
+        text = _without_household(text, decision, unit)
     if _agrees(kind, unit, held):
         return answered(text, decision)
     if kind == "visits" and unit == "no" and "person" not in held:
@@ -135,6 +138,15 @@ def with_unit(text: str, decision: Decision, unit: str) -> str:
     if unit in tomllib.loads(text).get("attribute", {}):
         return with_roles(answered(text, decision, {"person": unit}), [unit], "identifier")
     raise _refused(unit, kind)
+
+
+def _without_household(text: str, decision: Decision, unit: str) -> str:
+    """Return the file in which households are not people, where an answer says that rows are."""
+    words = decision.question.removeprefix(_BEGINS["household"]).removesuffix(_HOUSEHOLDS).strip()
+    if words == unit or words not in tomllib.loads(text).get("attribute", {}):
+        return text
+    named = [*map(str, keys_of(text).get("not_person", ())), words]
+    return changed(text, {"not_person": list(dict.fromkeys(named))})
 
 
 def _agrees(kind: UnitQuestion, unit: str, held: Mapping[str, Any]) -> bool:

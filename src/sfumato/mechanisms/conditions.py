@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -126,9 +127,11 @@ def refuse_infeasible(
     """Raise `Infeasible` with the best attainable parameter when the whole table as one class does not satisfy it.
 
     Requirements are closed under union (docs/theory/partition.md), so then no partition of all rows satisfies it.
+    Of several sensitive columns the one that attains least is named, since what the others attain is out of reach.
     """
     for part in requirement.parts:
         columns = list(zip(sensitive, overall, strict=True)) if part.reads_sensitive else [(None, np.array([rows]))]
+        failing = []
         for attribute, counts in columns:
             table = np.asarray(counts, np.int64)[None, :]
             ground = None if attribute is None else ground_of(attribute)
@@ -137,6 +140,9 @@ def refuse_infeasible(
             if _too_few(part, int(table.sum()), rows_per_person):
                 raise _too_few_rows(part, int(table.sum()), rows_per_person)
             best = part.found(table, table[0], ground=ground, rows_per_person=rows_per_person)
+            failing.append((best, attribute, table, ground))
+        if failing:
+            best, attribute, table, ground = _least_attained(part, failing)
             about = f" of {attribute.name}" if attribute is not None else ""
             has = f"{part.label}{about} {_shown(best)}"
             why = f"the whole table as one class has {has}, and no partition can do better"
@@ -147,6 +153,15 @@ def refuse_infeasible(
                 enough = part.holds(fewer, fewer, ground=ground, rows_per_person=rows_per_person)
                 hint = _hint(part, attribute.name, best, hint, table[0], enough=enough)
             raise Infeasible(part, best, why, hint=hint)
+
+
+def _least_attained(part: Requirement, failing: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the line that attains least; each begins with the figure it attains."""
+
+    def figure(line: tuple[Any, ...]) -> Any:
+        return line[0][0] if isinstance(line[0], tuple) else line[0]  # of alpha and k it is alpha that differs
+
+    return min(failing, key=figure) if part.at_least else max(failing, key=figure)
 
 
 def _too_few(part: Requirement, rows: int, rows_per_person: int) -> bool:

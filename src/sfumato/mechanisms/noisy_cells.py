@@ -31,7 +31,7 @@ from sfumato.exact import whole
 from sfumato.mechanisms.base import REFUSED_INPUT
 from sfumato.randomness import Entropy, sparse_noise
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
-from sfumato.randomness.noise_alone import RARELY, Threshold, expected_noise, threshold_for
+from sfumato.randomness.noise_alone import FALSE_CELLS, RARELY, Threshold, expected_noise, threshold_for
 from sfumato.randomness.parameters import read_epsilon
 from sfumato.randomness.sparse import LARGEST_POWER, LARGEST_TABLE, MOST_HITS
 from sfumato.release import Release, assemble
@@ -51,6 +51,7 @@ __all__ = [
     "expected_noise",
     "large",
     "least_drawable",
+    "most_noise",
     "mostly_noise",
     "needs_cells",
     "noise_alone",
@@ -198,13 +199,28 @@ def noise_alone(cells: int, epsilon: Fraction, threshold: int) -> str:
     return f"up to {found:,.3g} reported cells with {rows:,.3g} rows in all are expected to hold nobody: noise alone"
 
 
-def mostly_noise(schema: Schema, cells: int, epsilon: Fraction, threshold: int) -> ParameterError | None:
+def most_noise(cells: int, epsilon: Fraction, asked: Threshold) -> tuple[float, float]:
+    """Return bounds of `expected_noise` for tables of at most so many cells whose counts get this epsilon or more.
+
+    Where the threshold rises with the cells, such a table expects at most as many false cells as that allows, and most
+    rows where the number of cells is the largest for its threshold: there the threshold needs no rounding.
+    """
+    least, false = (1, FALSE_CELLS) if asked == "auto" else (asked, MOST_HITS)
+    surplus = Decimal(cells) / false
+    rising = Fraction(surplus.ln()) / epsilon if surplus > 1 else Fraction(0)
+    found, rows = expected_noise(cells, epsilon, max(Fraction(least), rising))
+    return (false if rising > least else found), rows
+
+
+def mostly_noise(
+    schema: Schema, cells: int, epsilon: Fraction, threshold: int, *, when: str = ""
+) -> ParameterError | None:
     """Return why such a table is not worth drawing: its noise would pass for people. Of public numbers only.
 
     The rule: noise alone is expected to add at least a tenth of the rows there are; or there are more than ten cells
     for a row, so that few hold many people, and noise is expected to report one or more. Rows are those the schema
     declares (`rows`), else 1,000. People in cells below the threshold are not reported, so that what noise adds weighs
-    more than its share of the rows tells.
+    more than its share of the rows tells. `when` says of what moment the number of cells is, where it changes.
     """
     table = schema.rows or ASSUMED_ROWS
     if not _noisy(cells, epsilon, threshold, table):
@@ -213,7 +229,7 @@ def mostly_noise(schema: Schema, cells: int, epsilon: Fraction, threshold: int) 
     known = "declared in the schema" if schema.rows else "assumed, since the schema does not declare `rows`"
     rule = (
         f"noise alone would report about {found:,.3g} cells with {rows:,.3g} rows that belong to nobody, in a table of "
-        f"{table:,} rows ({known}): {large(cells)} cells, counts from {threshold:,} on"
+        f"{table:,} rows ({known}): {large(cells)} cells{when}, counts from {threshold:,} on"
     )
     ways = ["ask for fewer cells (cut columns, coarser values, fewer columns)", "a larger epsilon"]
     quiet = max(threshold, math.ceil(Fraction((Decimal(cells) * RARELY).ln()) / epsilon))

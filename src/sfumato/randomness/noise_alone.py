@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
-__all__ = ["RARELY", "Threshold", "expected_noise", "threshold_for"]
+__all__ = ["FALSE_CELLS", "RARELY", "Threshold", "expected_noise", "threshold_for"]
 
 FALSE_CELLS = 10  # empty cells that noise alone may report, expected, under threshold="auto"
 RARELY = 20  # a threshold with one false cell in 20 releases is called quiet
@@ -33,7 +33,7 @@ def threshold_for(cells: int, epsilon: Fraction, asked: Threshold) -> int:
     return max(1, math.ceil(Fraction(surplus.ln()) / epsilon))
 
 
-def expected_noise(cells: int, epsilon: Fraction, threshold: int) -> tuple[float, float]:
+def expected_noise(cells: int, epsilon: Fraction, threshold: int | Fraction) -> tuple[float, float]:
     """Return how many cells without anybody are expected to be reported, and with how many rows in all.
 
     An empty cell reaches t with p^t / (1 + p) and then has t + 1 / (e^epsilon - 1) rows on average, p = e^-epsilon.
@@ -43,4 +43,4 @@ def expected_noise(cells: int, epsilon: Fraction, threshold: int) -> tuple[float
     # In logarithms: cells may be 2^512, and their share as small.
     log_found = math.log(cells) - float(threshold * epsilon) - math.log1p(math.exp(-rate))
     found = math.exp(log_found) if log_found < 700 else math.inf
-    return found, found * (threshold + (1 / math.expm1(rate) if rate < 700 else 0.0))
+    return found, found * (float(threshold) + (1 / math.expm1(rate) if rate < 700 else 0.0))

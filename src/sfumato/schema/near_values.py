@@ -3,8 +3,9 @@
 Source    Ours. Edit distance: Levenshtein 1966, with neighbours exchanged (Damerau 1964).
 Claim     A pair is named where its values differ in one word only, and these two words have at least six letters each,
           begin alike and are one edit apart; or one is the plural of the other; or one is cut short by a full stop; or
-          where both are codes such as I21.9 that differ in the full stop, the hyphen or the blank, numbers of one size,
-          days that can be read as the same, or words joined by "and", & or +.
+          where one is a letter that a single other value of one word begins with (F, female); or where both are codes
+          such as I21.9 that differ in the full stop, the hyphen or the blank, numbers of one size, days that can be
+          read as the same, or words joined by "and", & or +.
 Because   words are compared one by one, after case, accents and punctuation are gone.
 Checked   tests/unit/schema/test_near_values.py::test_named
           tests/unit/schema/test_near_values.py::test_not_named
@@ -19,7 +20,7 @@ import datetime as dt
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 
@@ -37,6 +38,7 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,15})?", re.ASCII)
 _DAY = re.compile(r"(\d{1,4})([-./ ])(\d{1,2})\2(\d{1,4})", re.ASCII)
 _THOUSANDS, _YEAR = 3, 4  # digits
 _AND = re.compile(r"(?<=\w)\s*[&+]\s*(?=\w)|(?<=\w)\s+(?:and|und|et)\s+(?=\w)")
+_LETTER_FOR = re.compile(r"[^\W\d_]{3,}|no|ja|si|ne")  # a word that one letter may stand for
 _WORDS = re.compile(r"[^\W\d_]+\.?|\d+")
 _MARKS = re.compile("[\u0300-\u036f]")
 
@@ -67,7 +69,21 @@ def near_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
         for other in places[1:]:
             if plain[places[0]] != plain[other]:
                 found.add((places[0], other))
+    found.update(_letters(plain, words))
     return [(names[first], names[second]) for first, second in sorted(found)]
+
+
+def _letters(plain: Sequence[str], words: Sequence[_Spelled]) -> Iterator[tuple[int, int]]:
+    """Yield the places of a letter and of the word it may stand for: f and female, where no other word begins so."""
+    place = {text: at for at, text in reversed([*enumerate(plain)])}
+    begins: dict[str, list[str]] = defaultdict(list)
+    for text, at in place.items():
+        if len(words[at]) == 1 and _LETTER_FOR.fullmatch(text):
+            begins[text[0]].append(text)
+    for text, at in place.items():
+        if len(text) == 1 and len(begins[text]) == 1:
+            first, second = sorted((at, place[begins[text][0]]))
+            yield first, second
 
 
 def near_codes(names: Sequence[str]) -> list[int]:

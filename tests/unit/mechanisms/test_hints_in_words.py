@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.counts import Table
+from sfumato.mechanisms.conditions import refuse_infeasible
 
 
 def table(shares: list[int]) -> Table:
@@ -158,3 +159,20 @@ def test_a_hint_names_the_half_that_fails_and_no_k_below_2(rows, each, asked, be
     assert best in str(error.value)
     assert said in error.value.hint
     assert ("most frequent" in error.value.hint) == ("alpha" in said)
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize(("asked", "best"), [(sf.LDiversity(4), 1.111), (sf.AlphaK(alpha="1/10", k=5), (0.9, 300))])
+def test_of_several_columns_the_one_that_attains_least_is_named(turn, asked, best):
+    """The first of them was: "ask for at most 3", which the second does not reach."""
+    columns = {"illness": [100, 100, 100], "status": [270, 30]}
+    listed = {name: {"role": "sensitive", "values": list("abc")[: len(held)]} for name, held in columns.items()}
+    quasi = {"a": {"role": "quasi", "values": ["x", "y"]}}
+    schema = sf.Schema.parse({"name": "t", "attribute": {**quasi, **listed}})
+    counts = [np.array(held) for held in columns.values()]
+    with pytest.raises(sf.Infeasible) as caught:
+        refuse_infeasible(asked, schema.sensitive[::turn], counts[::turn], 300, 1)
+    found = caught.value.best if isinstance(best, tuple) else (caught.value.best,)
+    assert [float(one) for one in found] == pytest.approx(list(best) if isinstance(best, tuple) else [best], rel=1e-3)
+    assert "status" in str(caught.value)
+    assert "illness" not in str(caught.value)

@@ -35,6 +35,10 @@ from sfumato.schema.near_values import near_codes, near_pairs
         ("2024-01-05", "5/1/2024"),
         ("A&B", "A and B"),
         ("Angst + Panik", "Angst und Panik"),
+        ("F", "female"),
+        ("Mann", "m"),
+        ("Y", "Yes"),
+        ("N", "no"),
     ],
 )
 def test_named(one, other):
@@ -71,6 +75,12 @@ def test_named(one, other):
 )
 def test_not_named(one, other):
     assert near_pairs([one, other]) == []
+
+
+def test_a_letter_is_named_with_the_one_word_that_it_may_stand_for():
+    assert near_pairs(["F", "M", "f", "female", "male"]) == [("F", "female"), ("M", "male")]
+    assert near_pairs(["A", "AB", "B", "O", "A1", "B cell"]) == []
+    assert near_pairs(["m", "male", "married"]) == []  # of two words, no rule can tell which
 
 
 def test_equals_a_comparison_of_all_pairs():

@@ -62,6 +62,7 @@ from sfumato.mechanisms.noisy_cells import (
     expected_error,
     large,
     least_drawable,
+    most_noise,
     mostly_noise,
     needs_cells,
     noise_alone,
@@ -309,14 +310,27 @@ class DiffGen:
         few, many = self.cells(kept)
         rate = row["counts"]
         least = threshold_for(few, rate, self.threshold or 1)
-        between = large(few) if few == many else f"{large(few)} without a specialization, at most {large(many)} after"
-        notes.append(f"Cells: {between}. With {large(few)}, counts from {least} on are reported.")
-        notes.append(f"Of these, {noise_alone(few, rate, least)}; more cells, more noise.")
+        notes += self._forecast(few, many, rate, least)
         if exact := exact_counts(trace, kept.rows_per_person, least):
             notes.append(f"Warning: {exact}. Ask for a smaller epsilon.")
         if least > MANY_ROWS and carried_words(kept):
             notes.append(f"Warning: no group below {least} rows is seen{carried_words(kept)}.")
-        return Plan(stages, notes=tuple(notes), refusal=mostly_noise(kept, few, rate, least))
+        when = "" if few == many else " before any specialization"
+        return Plan(stages, notes=tuple(notes), refusal=mostly_noise(kept, few, rate, least, when=when))
+
+    def _forecast(self, few: int, many: int, rate: Fraction, least: int) -> list[str]:
+        """Say which counts are reported and how much of that is noise, at first and at most after the cuts."""
+        if few == many:
+            cells = f"Cells: {large(few)}. Counts from {least:,} on are reported."
+            return [cells, f"Of these, {noise_alone(few, rate, least)}."]
+        asked = self.threshold or 1
+        highest = max(threshold_for(many, rate, asked), least_drawable(many, rate))
+        found, rows = most_noise(many, rate, asked)
+        cells = f"Cells: {large(few)} without a specialization, at most {large(many)} after."
+        counts = f"Counts from {least:,} on are reported with {large(few)}, from at most {highest:,} on with more."
+        noise = f"Without a specialization, {noise_alone(few, rate, least)}."
+        after = f"After specializations that may be up to {found:,.3g} cells with {rows:,.3g} rows."
+        return [f"{cells} {counts}", f"{noise} {after}"]
 
     def cells(self, schema: Schema) -> tuple[int, int]:
         """Return how many cells there are before any specialization and, at most, after the last. Both are public."""
