@@ -37,8 +37,8 @@ __all__ = [
 
 Progress = Callable[[float, str], None]  # share done, what is being done
 REFUSED_INPUT = (
-    "whether the rows fit the schema: a value outside its domain, or a key that repeats, is refused before the draw, "
-    "so that a release shows that there was none"
+    "whether the rows fit the schema and the limits of size: a value outside its domain, a key that repeats, or more "
+    "rows or combinations than are held, is refused before the draw, so that a release shows that there was none"
 )
 """What no proved claim covers, for `Claim.silent_on`."""
 
