@@ -52,8 +52,8 @@ from sfumato.mechanisms.mondrian.cutting import (
     least_people,
     order_by_contrast,
     out_of_order,
+    tree_recoding,
 )
-from sfumato.mechanisms.mondrian.to_release import tree_recoding
 from sfumato.mechanisms.people import satisfied_by_rows, settled
 from sfumato.schema import Schema
 
