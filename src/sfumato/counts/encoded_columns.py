@@ -13,7 +13,7 @@ import polars as pl
 from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people, rounded_problem
 from sfumato.counts.stray_rows import empty_problems, header_again, header_problems, merged_cells
 from sfumato.engines import Engine
-from sfumato.engines.coding import plain_texts, refuse_types
+from sfumato.engines.batches import plain_texts, refuse_types
 from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
 from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import ASK, WHOLE_FLOATS, too_large_for_a_float

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.engines.batches import Batch, Batches
-from sfumato.engines.coding import code_frame, refuse_types
+from sfumato.engines.batches import Batch, Batches, code_frame, refuse_types
 from sfumato.engines.engine import Engine
 from sfumato.engines.grouping import CodeTally
 from sfumato.engines.sql import coded_by_dictionary

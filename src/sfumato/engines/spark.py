@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.engines.batches import Batch, Batches
-from sfumato.engines.coding import code_frame
+from sfumato.engines.batches import Batch, Batches, code_frame
 from sfumato.engines.engine import Finish, Lines, PairCounts
 from sfumato.engines.parts import Parts
 from sfumato.errors import Problem

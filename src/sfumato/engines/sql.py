@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from sfumato.engines.coding import code_frame
+from sfumato.engines.batches import code_frame
 from sfumato.engines.engine import Finish, Lines, PairCounts, finish_here
 from sfumato.engines.parts import Parts
 from sfumato.errors import Problem
