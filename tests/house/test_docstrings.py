@@ -23,7 +23,7 @@ CLAIMS_NOTHING = {
     "mechanisms/exact_release.py": "writes down boxes; the mechanism that made them claims",
     "mechanisms/mondrian/cutting.py": "calls the kernel and writes down the partition; kernel and mechanism claim",
     "randomness/parameters.py": "the ranges of parameters",
-    "attacks/registry.py": "the list of attacks",
+    "attacks/suite.py": "the list of attacks",
     "measures/base.py": "the protocol",
 }
 
