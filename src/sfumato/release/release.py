@@ -474,7 +474,7 @@ class Release:
         `groups` names a column of group numbers, `counts` one that says how many rows a line stands for. Rows whose
         labels are written differently are not of one class, even if they mean the same; `notes` says where this occurs.
         """
-        from sfumato.release.foreign import read
+        from sfumato.release.from_text import read
 
         return read(source, schema, groups=groups, counts=counts)
 

@@ -37,7 +37,7 @@ from sfumato.release.check_classes import (
 )
 from sfumato.release.declared import PEOPLE, people_columns
 from sfumato.release.files import DAMAGED, digest, scan
-from sfumato.release.foreign import columns_of, refuse_no_counts
+from sfumato.release.from_text import columns_of, refuse_no_counts
 from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manifest
 from sfumato.release.release import noise_lines
 from sfumato.release.verdict import Verdict
