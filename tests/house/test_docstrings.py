@@ -23,7 +23,6 @@ CLAIMS_NOTHING = {
     "mechanisms/exact_release.py": "writes down boxes; the mechanism that made them claims",
     "mechanisms/mondrian/cutting.py": "calls the kernel and writes down the partition; kernel and mechanism claim",
     "randomness/parameters.py": "the ranges of parameters",
-    "attacks/suite.py": "the list of attacks",
     "measures/base.py": "the protocol",
 }
 

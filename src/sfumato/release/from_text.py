@@ -1,4 +1,10 @@
-"""From published text back to boxes in groups. Each distinct text of a column is read once."""
+"""From published text back to boxes in groups: our own files, and anybody's published table (`read`).
+
+Each distinct text of a column is read once. Labels are understood as `schema.parse_label` says: `[20, 40[`, `20-40`,
+`>=40`, `*`, `{a, b}`, masks, names. Of somebody else's table rows are of one class where their texts are the same, not
+where they only mean the same: readers can tell them apart. Bare days and numbers are read as the schema says that the
+table's file writes them, or ISO and with a point.
+"""
 
 from __future__ import annotations
 
