@@ -271,7 +271,6 @@ def check_each(
     *,
     grounds: Mapping[str, Ground] | None = None,
     rows_per_person: int = 1,
-    tolerance: float = VERIFY_TOLERANCE,
 ) -> BoolArray:
     """Whether each class satisfies the requirement for every sensitive attribute, each taken separately."""
     if not histograms:
@@ -282,7 +281,6 @@ def check_each(
             overalls[name],
             ground=(grounds or {}).get(name),
             rows_per_person=rows_per_person,
-            tolerance=tolerance,
         )
         for name, table in histograms.items()
     ]
