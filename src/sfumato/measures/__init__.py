@@ -22,7 +22,13 @@ from sfumato.measures.distances import (
     kl_divergence,
     reconstruction_distance,
 )
-from sfumato.measures.loss import average_class_size, certainty_penalty, discernibility, generalization_steps, precision
+from sfumato.measures.generalization_cost import (
+    average_class_size,
+    certainty_penalty,
+    discernibility,
+    generalization_steps,
+    precision,
+)
 from sfumato.measures.privacy import Driver, PrivacyLoss, dp_bound, membership_bound, privacy_loss, proved_bound
 from sfumato.measures.queries import QueryError, UnchangedAnswers, Workload, query_error, unchanged_answers, workload
 from sfumato.measures.utility import PopulationLoss, Populations, UtilityLoss, large_populations, utility_loss
