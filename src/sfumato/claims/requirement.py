@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from sfumato.claims.classes import VERIFY_TOLERANCE, BoolArray, Classes, Figure, read_classes
-from sfumato.claims.ground import Ground
+from sfumato.claims.ground_distance import Ground
 from sfumato.declare import declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
 
