@@ -23,7 +23,7 @@ from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, count_of
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
 from sfumato.randomness.sparse import expected_noise, threshold_for
-from sfumato.release.declared import DeclaredPeople
+from sfumato.release.declared_people import DeclaredPeople
 from sfumato.release.exposed import Exposed, class_warnings
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few

@@ -35,7 +35,7 @@ from sfumato.release.check_classes import (
     on_whose_word,
     unsorted,
 )
-from sfumato.release.declared import PEOPLE, people_columns
+from sfumato.release.declared_people import PEOPLE, people_columns
 from sfumato.release.files import DAMAGED, digest, scan
 from sfumato.release.from_text import columns_of, refuse_no_counts
 from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manifest
