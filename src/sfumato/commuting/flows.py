@@ -26,7 +26,7 @@ from sfumato.counts.people import (
 )
 from sfumato.errors import ParameterError, Problem, ReadError, count_of
 from sfumato.exact import whole
-from sfumato.io.errors import guessed_reading
+from sfumato.io.read_errors import guessed_reading
 from sfumato.io.source import ROWS, Source, open_source
 from sfumato.limits import FLOWS
 from sfumato.schema import Schema

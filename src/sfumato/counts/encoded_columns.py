@@ -19,7 +19,7 @@ from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import ASK, WHOLE_FLOATS, too_large_for_a_float
 from sfumato.io.dialect import guesses_of
 from sfumato.io.encode import Encoded, exact_cells, first_look, may_have_no_value, settle, settle_objects
-from sfumato.io.errors import cell_problems, missing_columns, refused
+from sfumato.io.read_errors import cell_problems, missing_columns, refused
 from sfumato.io.source import ROWS, Source, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
 from sfumato.schema import Attribute, Grid, Values

@@ -26,7 +26,7 @@ from sfumato.engines.engine import Finish, Lines, PairCounts
 from sfumato.engines.parts import Parts
 from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
-from sfumato.io.errors import cell_problems
+from sfumato.io.read_errors import cell_problems
 from sfumato.io.source import guarded
 from sfumato.io.spark import Guarded, by_bytes, by_key, collected, framed, quiet, quoted, spark_session
 from sfumato.schema import Attribute

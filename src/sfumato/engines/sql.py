@@ -29,7 +29,7 @@ from sfumato.engines.parts import Parts
 from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.encode import with_decimal_marks
-from sfumato.io.errors import cell_problems, refused
+from sfumato.io.read_errors import cell_problems, refused
 from sfumato.schema import Attribute
 
 __all__ = ["coded_by_dictionary"]
