@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.commuting import Geography, flows as reading, lines, map_data, read_flows
+from sfumato.commuting import Geography, flows as reading, map_data, read_flows
 from sfumato.commuting.map import map_page
 
 CODES = [f"{at:02}" for at in range(1, 13)]
@@ -72,8 +72,8 @@ def test_jobs_are_those_of_the_file_or_reading_is_refused(name, form):
 
 
 def test_a_mutant_that_knows_fewer_names_is_caught(monkeypatch):
-    monkeypatch.setattr(lines, "named_like_counts", lambda *_: False)
-    monkeypatch.setattr(lines, "_crossed", lambda *_: False)
+    monkeypatch.setattr(reading, "named_like_counts", lambda *_: False)
+    monkeypatch.setattr(reading, "_crossed", lambda *_: False)
     jobs = jobs_of(1)
     assert read_or_refused(crossed(jobs, "Freq")) not in (None, truth(jobs))
 

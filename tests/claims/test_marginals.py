@@ -18,7 +18,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.claims import ConcentratedDP, PureDP
-from sfumato.claims.concentrated import implies
+from sfumato.claims.guarantees import implies
 from sfumato.mechanisms.base import gather
 from sfumato.mechanisms.marginals import draws as drawing, measuring
 from sfumato.mechanisms.marginals.draws import Concentrated, Pure

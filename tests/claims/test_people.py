@@ -23,7 +23,7 @@ from sfumato.mechanisms.base import gather
 from sfumato.mechanisms.mondrian import cutting as partition
 from sfumato.mechanisms.people import _boxes, shares
 from sfumato.randomness import Entropy
-from sfumato.release.declared import DeclaredPeople
+from sfumato.release.declared_people import DeclaredPeople
 
 ATTRIBUTES = {
     "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "intervals": [5, 20]},

@@ -21,10 +21,8 @@ CLAIMS_NOTHING = {
     "claims/registry.py": "the list of promises",
     "mechanisms/base.py": "the protocol",
     "mechanisms/exact_release.py": "writes down boxes; the mechanism that made them claims",
-    "mechanisms/mondrian/cutting.py": "calls the kernel; kernel and mechanism claim",
-    "mechanisms/mondrian/to_release.py": "writes down a partition; the mechanism that made it claims",
+    "mechanisms/mondrian/cutting.py": "calls the kernel and writes down the partition; kernel and mechanism claim",
     "randomness/parameters.py": "the ranges of parameters",
-    "attacks/registry.py": "the list of attacks",
     "measures/base.py": "the protocol",
 }
 

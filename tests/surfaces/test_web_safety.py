@@ -62,7 +62,7 @@ def test_a_path_with_the_token_leads_nowhere_else(app):
 
 def test_the_token_is_in_no_command_that_others_can_see(tmp_path, monkeypatch):
     """Any user of the machine sees the words of a browser's command: they name a file that only we can read."""
-    from sfumato.web import serve as module
+    from sfumato.web import app as module
 
     said, opened = [], []
 

@@ -20,10 +20,9 @@ from sfumato.attacks.linkage import Linkage
 from sfumato.attacks.membership import Membership, advantage_bound
 from sfumato.attacks.minimality import Minimality
 from sfumato.attacks.overlap import OverlapRow, Samples, draw_samples, overlap_experiment
-from sfumato.attacks.registry import REGISTRY
 from sfumato.attacks.shadow import Shadow
 from sfumato.attacks.singling_out import SinglingOut
-from sfumato.attacks.suite import Suite, attack_all
+from sfumato.attacks.suite import REGISTRY, Suite, attack_all
 from sfumato.measures.proportions import Share, difference, wilson
 from sfumato.mechanisms.from_json import mechanism_of
 

@@ -43,8 +43,7 @@ from sfumato.measures.proportions import Share
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.release.files import DAMAGED, as_texts, opened
-from sfumato.release.foreign import columns_of
-from sfumato.release.from_text import TextReader
+from sfumato.release.from_text import TextReader, columns_of
 from sfumato.release.manifest import MANIFEST
 from sfumato.release.tables import COUNT, GROUP
 from sfumato.schema import Attribute, Labels, Schema

@@ -25,7 +25,6 @@ import numpy as np
 
 from sfumato.attacks.base import NOT_BETTER, Attack, Fit, Gain, Knowledge, percent
 from sfumato.attacks.case import known_names, refuse_unspeakable, victims
-from sfumato.attacks.registry import REGISTRY
 from sfumato.counts import Table, holdout
 from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError, SfumatoError
@@ -34,10 +33,38 @@ from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism, Progress
 from sfumato.mechanisms.base import run_on_part
 from sfumato.randomness import Entropy
+from sfumato.registry import Registry
 from sfumato.release import Release
 from sfumato.visible import visible
 
-__all__ = ["HALF", "Suite", "attack_all"]
+__all__ = ["HALF", "REGISTRY", "Suite", "attack_all"]
+
+
+# Every attack by name, those of installed packages included. A new attack is one line here.
+REGISTRY = Registry(
+    "sfumato.attacks",
+    {
+        "identity": "sfumato.attacks.identity:Identity",
+        "singling-out": "sfumato.attacks.singling_out:SinglingOut",
+        "linkage": "sfumato.attacks.linkage:Linkage",
+        "inference": "sfumato.attacks.inference:Inference",
+        "skewness": "sfumato.attacks.inference:Skewness",
+        "similarity": "sfumato.attacks.inference:Similarity",
+        "ruled-out": "sfumato.attacks.inference:RuledOut",
+        "learner": "sfumato.attacks.inference:Learner",
+        "definetti": "sfumato.attacks.definetti:DeFinetti",
+        "foreground": "sfumato.attacks.definetti:Foreground",
+        "minimality": "sfumato.attacks.minimality:Minimality",
+        "downcoding": "sfumato.attacks.downcoding:Downcoding",
+        "downcoding-rows": "sfumato.attacks.downcoding:DowncodingRows",
+        "composition": "sfumato.attacks.composing.composition:Intersection",
+        "differencing": "sfumato.attacks.composing.differencing:Differencing",
+        "membership": "sfumato.attacks.membership:Membership",
+        "container": "sfumato.attacks.container:Container",
+        "shadow": "sfumato.attacks.shadow:Shadow",
+    },
+)
+
 
 _SMALL = 20_000  # rows up to which attacks marked small-only are run unasked
 _LOOKED_AT = 500  # people whose closest published row is looked for

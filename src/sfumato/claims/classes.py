@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.claims.ground import Ground
+from sfumato.claims.ground_distance import Ground
 from sfumato.errors import ParameterError
 
 __all__ = [

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from sfumato.claims.classes import VERIFY_TOLERANCE, BoolArray, Classes, Figure, read_classes
-from sfumato.claims.ground import Ground
+from sfumato.claims.ground_distance import Ground
 from sfumato.declare import declare, hold, parameter, to_json
 from sfumato.errors import ParameterError
 
@@ -271,7 +271,6 @@ def check_each(
     *,
     grounds: Mapping[str, Ground] | None = None,
     rows_per_person: int = 1,
-    tolerance: float = VERIFY_TOLERANCE,
 ) -> BoolArray:
     """Whether each class satisfies the requirement for every sensitive attribute, each taken separately."""
     if not histograms:
@@ -282,7 +281,6 @@ def check_each(
             overalls[name],
             ground=(grounds or {}).get(name),
             rows_per_person=rows_per_person,
-            tolerance=tolerance,
         )
         for name, table in histograms.items()
     ]

@@ -62,10 +62,10 @@ def say(text: object, *, style: str = "", error: bool = False, wrap: bool = Fals
     say_parts((text, style), error=error, wrap=wrap)
 
 
-def say_lines(text: str, *, style: str = "", error: bool = False) -> None:
+def say_lines(text: str, *, error: bool = False) -> None:
     """Print a text of our own that has several lines."""
     for line in text.split("\n"):
-        say_parts((line, style), error=error)
+        say_parts((line, ""), error=error)
 
 
 def say_parts(*parts: TextPart, error: bool = False, wrap: bool = False) -> None:
@@ -86,7 +86,6 @@ def show_table(
     heads: Sequence[str] = (),
     right: Sequence[int] = (),
     least: int | None = None,
-    padding: tuple[int, int, int, int] = (0, 2, 0, 0),
 ) -> None:
     """Print rows under their heads, columns aligned; a cell is a text or a text with its style.
 
@@ -96,7 +95,7 @@ def show_table(
     from rich.text import Text
 
     listed = [[cell if isinstance(cell, tuple) else (cell, "") for cell in row] for row in rows]
-    table = Table(box=None, padding=padding, header_style="bold", show_header=bool(heads))
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_header=bool(heads))
     for at in range(len(heads) or max((len(row) for row in listed), default=0)):
         head = Text(visible(heads[at])) if heads else ""
         justify: Any = "right" if at in right else "left"

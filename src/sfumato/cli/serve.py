@@ -27,7 +27,7 @@ def serve(workspace: str, port: int, no_browser: bool, upload_limit: int | None,
     import sfumato as sf
 
     try:
-        from sfumato.web.serve import serve as start
+        from sfumato.web.app import serve as start
     except ModuleNotFoundError:
         hint = "pip install 'sfumato[web]'"
         raise sf.ParameterError("serve", "starlette or uvicorn", "is not installed", hint=hint) from None

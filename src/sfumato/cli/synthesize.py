@@ -240,7 +240,7 @@ def _saved(options: dict[str, Any]) -> str:
 
 
 def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warnings: list[str]) -> None:
-    from sfumato.commuting.lines import counted
+    from sfumato.commuting.flows import counted
 
     summary = release.summary()
     share, drawn = _prior(release, mechanism)

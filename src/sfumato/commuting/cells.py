@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Floats, Ints
 from sfumato.commuting.bounds import Stratum
+from sfumato.commuting.flows import COUNTS, jobs_of_lines, places
 from sfumato.commuting.geography import Geography
-from sfumato.commuting.lines import COUNTS, jobs_of_lines, places
 from sfumato.commuting.urn import KEEP_BITS, WordSource, keep_probability
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.io.source import open_source

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
@@ -12,26 +13,235 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Ints
 from sfumato.commuting.geography import ELSEWHERE, Geography, column_for
-from sfumato.commuting.lines import (
-    COUNTS,
-    check_cap,
-    count_column,
-    jobs_of_lines,
-    keys_over_cap,
-    person_like,
-    places,
-    several_lines,
-)
 from sfumato.counts import Table
-from sfumato.counts.people import read_people
-from sfumato.errors import ParameterError, Problem, ReadError
+from sfumato.counts.people import (
+    alike_problem,
+    bare_keys,
+    blank_problem,
+    household_like,
+    key_columns,
+    key_like,
+    nines_problem,
+    read_people,
+)
+from sfumato.errors import ParameterError, Problem, ReadError, count_of
 from sfumato.exact import whole
-from sfumato.io.errors import guessed_reading
-from sfumato.io.source import Source, open_source
+from sfumato.io.read_errors import guessed_reading
+from sfumato.io.source import ROWS, Source, open_source
 from sfumato.limits import FLOWS
 from sfumato.schema import Schema
+from sfumato.schema.word_hints import code_like, holds_counts, named_like_counts, tokens
 
-__all__ = ["FLOW_COLUMNS", "Flows", "Unit", "read_flows"]
+__all__ = [
+    "COUNTS",
+    "FLOW_COLUMNS",
+    "Flows",
+    "Unit",
+    "check_cap",
+    "count_column",
+    "counted",
+    "jobs_of_lines",
+    "keys_over_cap",
+    "person_like",
+    "places",
+    "read_flows",
+    "several_lines",
+]
+
+
+# What a line of flows stands for: how many jobs, and whose.
+#
+# Source    Ours. For columns of counts and keys of people the rules of sfumato.counts.people.
+# Claim     Every job of the file is counted, or reading is refused; a checked cap holds for people, not for spellings.
+# Because   a column that may hold counts is used or said to hold none; keys that could be one person's are refused, and
+#           destinations are compared as places of the geography.
+# Checked   tests/claims/test_lines_of_flows.py::test_jobs_are_those_of_the_file_or_reading_is_refused
+#           tests/claims/test_lines_of_flows.py::test_a_checked_cap_holds_for_people
+# Silent on counts in a column whose name and cells tell nothing, and on keys that are wrong.
+
+COUNTS = ("S000", "count", "people", "jobs", "commuters")
+_UNITS = {
+    *("jobs", "workers", "commuters", "employees", "employed", "employment", "trips", "journeys", "flow", "flows"),
+    *("volume", "workforce", "total", "totals", "number", "num", "sum", "value", "values", "amount", "size"),
+    *("pendler", "beschaftigte", "beschaeftigte", "erwerbstatige", "erwerbstaetige", "arbeitsplatze", "summe", "zahl"),
+    *("arbeitsplaetze", "gesamt", "emplois", "actifs", "travailleurs", "nombre", "empleos", "trabajadores", "numero"),
+    *("lavoratori", "pendolari", "occupati", "addetti", "numero", "werknemers", "banen", "forensen", "pendelaars"),
+}
+_OF_ONE = {"job", "worker", "commuter", "employee", "trip", "emploi", "empleo"}  # beside a word for a count
+_TIMES = {
+    *("day", "days", "date", "dates", "trip", "trips", "journey", "ride", "weekday", "time", "timestamp", "datetime"),
+    *("tag", "datum", "fahrt", "jour", "trajet", "dia", "fecha", "viaje", "giorno", "viaggio", "dag", "rit"),
+}
+_EMPLOYERS = {
+    *("employer", "company", "firm", "establishment", "estab", "workplace", "plant", "business", "sector", "industry"),
+    *("arbeitgeber", "betrieb", "firma", "unternehmen", "employeur", "entreprise", "empresa", "azienda", "werkgever"),
+}
+_NUMBERED = {"nr", "no", "key", "ref", "nummer", "worker", "employee", "commuter"}  # with nothing beside
+_NUMBER = re.compile(r"[<>~=\s]*[+-]?\d[\d.,'\s]*\+?")
+_PRIMARY = "keep one line of each person; or unit person, cap and the column of the person (--unit, --cap, --person)"
+_EXACT = "person_exact=True (--person-exact)"
+
+
+def counted(unit: str, rows: int) -> str:
+    """Return what rows are called: people where one row is one person, else jobs.
+
+    >>> counted("person", 1), counted("person", 2), counted("job", 1)
+    ('people', 'jobs', 'jobs')
+    """
+    return "people" if unit == "person" and rows == 1 else "jobs"
+
+
+# -- how many jobs a line stands for -------------------------------------------------------------------------
+
+
+def count_column(source: Source, given: str | None, places: Sequence[str], others: Collection[str]) -> str | None:
+    """Return the column of counts, None where each line is one job; refuse what may hold counts and is not named.
+
+    `others` are columns with a use of their own, and those that are said to hold no counts.
+    """
+    if given is not None:
+        if given not in source.columns:
+            raise ReadError(Problem("count", f"no column {given}", "name the column of counts, or omit it"))
+        return given
+    free = [column for column in source.columns if column not in {*places, *others}]
+    likely = {name.casefold(): at for at, name in enumerate(COUNTS)}
+    known = sorted((likely[column.casefold()], column) for column in free if column.casefold() in likely)
+    chosen = known[0][1] if known else None
+    rule = "may be the number of jobs a line stands for"
+    rule += ", and each line is counted as one" if chosen is None else f", and so may {chosen}"
+    wrong = [
+        Problem(column, rule, _not_counts(column))
+        for column in free
+        if column != chosen and (column.casefold() in likely or _named_like_jobs(column)) and _numbers(source, column)
+    ]
+    if chosen is None and not wrong and _crossed(source, places):
+        rule = "holds whole numbers, and no two lines have the same two places, as in a table of counts"
+        wrong = [
+            Problem(column, f"{rule}: each line is counted as one", _not_counts(column))
+            for column in free
+            if not (key_like(column) or code_like(column) or tokens(column) & _TIMES) and _whole(source, column)
+        ]
+    if wrong:
+        raise ReadError(wrong)
+    return chosen
+
+
+def _not_counts(column: str) -> str:
+    return f'count="{column}" (--count) where it is; ignore=["{column}"] (--ignore) where it counts no jobs'
+
+
+def _named_like_jobs(column: str) -> bool:
+    return named_like_counts(column, _UNITS | _OF_ONE) and not tokens(column) <= _OF_ONE
+
+
+def _texts(source: Source, column: str) -> pl.Series:
+    return key_columns([source.collect(source.scan([column]))[column]])[0].drop_nulls()
+
+
+def _numbers(source: Source, column: str) -> bool:
+    """Whether a column holds a number, and not 1 alone."""
+    known = set(_texts(source, column).unique().to_list())
+    return not known <= {"1"} and any(map(_NUMBER.fullmatch, known))
+
+
+def _whole(source: Source, column: str) -> bool:
+    """Whether a column holds whole numbers, some of them several times, as counts do and numbers of lines do not."""
+    texts = _texts(source, column)
+    return texts.n_unique() < len(texts) and holds_counts(column, texts.unique().to_list())
+
+
+def _crossed(source: Source, columns: Sequence[str]) -> bool:
+    """Whether no two of the lines have the same places."""
+    frame = source.read(columns)
+    lines = int(frame[ROWS].sum()) if ROWS in frame.columns else frame.height
+    return lines > 1 and frame.select(places(frame[column]) for column in columns).n_unique() == lines
+
+
+def jobs_of_lines(frame: pl.DataFrame, many: str | None) -> pl.Series:
+    """Return how many jobs each line stands for: its count (null unless a number) times how often it occurs."""
+    if many is None:
+        jobs = pl.Series([1]).cast(pl.Int64).new_from_index(0, frame.height)
+    elif frame[many].dtype.is_integer():
+        jobs = frame[many].cast(pl.Int64, strict=False)
+    else:  # cell by cell: 2.0 is 2, 2.5 is not a whole number
+        jobs = key_columns([frame[many]])[0].cast(pl.Int64, strict=False)
+    return jobs * frame[ROWS].cast(pl.Int64) if ROWS in frame.columns else jobs
+
+
+def places(column: pl.Series) -> pl.Series:
+    """Return the codes of places as texts, cell by cell; blanks alone are not a code."""
+    texts = column if column.dtype == pl.String else key_columns([column])[0]
+    texts = texts.str.strip_chars()
+    return texts.set(texts == "", None)
+
+
+# -- whose a line is -----------------------------------------------------------------------------------------
+
+
+def check_cap(keys: pl.Series, where: Ints, jobs: Ints, cap: int, *, exact: bool) -> None:
+    """Refuse keys that leave open who a line is about, and people with more than `cap` places or two jobs at one."""
+    people = read_people([keys], jobs)
+    wrong = blank_problem([keys.name], people.blank, people.worded)
+    wrong += [] if exact else alike_problem(people.alike, _EXACT) + nines_problem(people.nines, _EXACT)
+    if wrong:
+        raise ReadError(wrong)
+    far, twice = _over(people.ids, where, jobs, cap)
+    if far:
+        rule = f"{count_of(far, 'person has', 'people have')} more than {count_of(cap, 'destination')}"
+        wrong.append(Problem(keys.name, rule, "keep primary jobs, or declare a larger cap", count=far))
+    if twice:
+        rule = f"{count_of(twice, 'person has', 'people have')} two jobs or more at one destination"
+        wrong.append(Problem(keys.name, rule, "keep one of them: no cap covers the others", count=twice))
+    if wrong:
+        raise ReadError(wrong)
+
+
+def keys_over_cap(keys: pl.Series, where: Ints, jobs: Ints, cap: int) -> list[Problem]:
+    """Return a problem where a column that looks like the key of a person, and is not named, passes the cap."""
+    texts = key_columns([keys])
+    known = texts[0].is_not_null().to_numpy()
+    ids = bare_keys(texts)[0].rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    far, twice = _over(ids[known], where[known], jobs[known], cap)
+    if not far and not twice:
+        return []
+    reasons = [f"{count_of(far, 'value has', 'values have')} more than {count_of(cap, 'destination')}"] if far else []
+    reasons += [f"{count_of(twice, 'value has', 'values have')} two jobs or more at one destination"] if twice else []
+    hint = f'person="{keys.name}" (--person) where it is; ignore=["{keys.name}"] (--ignore) where it is not'
+    return [Problem(keys.name, f"looks like the key of a person: {' and '.join(reasons)}", hint, count=max(far, twice))]
+
+
+def _over(ids: Ints, where: Ints, jobs: Ints, cap: int) -> tuple[int, int]:
+    """Return how many people have more than `cap` places, and how many two jobs or more at one."""
+    frame = pl.DataFrame({"who": ids, "where": where, "jobs": jobs})
+    each = frame.group_by("who").agg(pl.col("jobs").sum(), pl.col("where").n_unique().alias("places"))
+    return int((each["places"] > cap).sum()), int((each["jobs"] > each["places"]).sum())
+
+
+def person_like(column: str) -> bool:
+    """Whether a column's name suggests the key of a person; those of employers and households are not."""
+    words = tokens(column)
+    keyed = key_like(column) or (words and words <= _NUMBERED)
+    return bool(keyed) and not household_like(column) and not words & _EMPLOYERS
+
+
+def several_lines(source: Source, columns: Sequence[str], *, unit: str) -> list[Problem]:
+    """Return a problem for each column that suggests that lines are days or trips, or that a person has several."""
+    protected = "one is protected" if unit == "job" else "no more than the cap is protected"
+    found = []
+    for column in columns:
+        if tokens(column) & _TIMES:
+            rule = f"suggests a line for each day or trip: of somebody who goes the same way often, {protected}"
+            found.append(Problem(column, rule, _PRIMARY))
+        elif unit == "job" and person_like(column):
+            cells = source.collect(source.scan([column]))
+            texts = key_columns([cells[column]])
+            known = texts[0].is_not_null()
+            lines = int(cells.filter(known)[ROWS].sum()) if ROWS in cells.columns else int(known.sum())
+            if bare_keys(texts)[0].drop_nulls().n_unique() < lines:
+                rule = "looks like the key of a person and repeats: of somebody with several lines, one is protected"
+                found.append(Problem(column, rule, _PRIMARY))
+    return found
+
 
 Unit = Literal["job", "person"]
 _DESTINATIONS = ("w_geocode", "destination", "work")

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arrays import Ints
-from sfumato.commuting.flows import Flows
+from sfumato.commuting.flows import Flows, counted
 from sfumato.commuting.geography import Geography
-from sfumato.commuting.lines import counted
 from sfumato.commuting.measures import Pairs, pairs_of
 from sfumato.commuting.synthesize import Synthesize
 from sfumato.exact import whole

@@ -27,8 +27,7 @@ from sfumato.arrays import Floats, Ints
 from sfumato.claims import ApproxDP, Claim, Neighbours, ProbabilisticDP, PureDP, plain
 from sfumato.commuting.bounds import Rule, Stratum, log_above
 from sfumato.commuting.cells import Cells, Prior, Uniform
-from sfumato.commuting.flows import Unit
-from sfumato.commuting.lines import counted
+from sfumato.commuting.flows import Unit, counted
 from sfumato.commuting.prior import (
     certified_delta,
     epsilon_parts,

@@ -38,7 +38,7 @@ from sfumato.engines.grouping import packed, scrambled
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import supported
-from sfumato.io.errors import LAST_DIGITS_LOST, READ_AS_TEXT
+from sfumato.io.read_errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import KINDS, ROWS, Source
 from sfumato.schema import Schema, Values
 from sfumato.schema.free_text import HeldValues

@@ -30,7 +30,7 @@ from sfumato.counts.people import (
     rows_kept,
 )
 from sfumato.engines import Engine, Parts, PersonLines
-from sfumato.engines.coding import code_frame, plain_texts
+from sfumato.engines.batches import code_frame, plain_texts
 from sfumato.engines.grouping import whole_of
 from sfumato.engines.spark import (
     PART,

@@ -44,7 +44,7 @@ from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, coun
 from sfumato.io.database import SqlTable
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.encode import numbers_with_point
-from sfumato.io.errors import guessed_reading
+from sfumato.io.read_errors import guessed_reading
 from sfumato.io.source import ROWS, Source, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values

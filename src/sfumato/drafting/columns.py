@@ -25,7 +25,7 @@ from sfumato.drafting.infer_formats import (
 from sfumato.errors import count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cells_of, days_in, numbers_with_point, supported
-from sfumato.io.errors import LAST_DIGITS_LOST, READ_AS_TEXT
+from sfumato.io.read_errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import ROWS, Source, slices
 from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.checks import plain_spelling

@@ -20,7 +20,7 @@ from sfumato.drafting.roles import Proposal, proposals, proposed
 from sfumato.drafting.table import Repeated, TableFacts, table_facts
 from sfumato.drafting.units import WHO, ask_counts, ask_households, ask_kept, ask_key, ask_two_people, ask_visits
 from sfumato.errors import ParameterError, ReadError, count_of
-from sfumato.io.errors import refused
+from sfumato.io.read_errors import refused
 from sfumato.io.source import Source, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Role

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.engines.batches import Batch, Batches
-from sfumato.engines.coding import code_frame, refuse_types
+from sfumato.engines.batches import Batch, Batches, code_frame, refuse_types
 from sfumato.engines.engine import Engine
 from sfumato.engines.grouping import CodeTally
 from sfumato.engines.sql import coded_by_dictionary
@@ -26,8 +25,8 @@ from sfumato.errors import Problem
 from sfumato.io.database import SqlTable, quoted
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.encode import may_have_no_value
-from sfumato.io.errors import cell_problems, refused
 from sfumato.io.frames import Grouped
+from sfumato.io.read_errors import cell_problems, refused
 from sfumato.io.source import Source, guarded
 from sfumato.io.spark import is_spark
 from sfumato.limits import HELD_ROWS

@@ -2,7 +2,7 @@
 
 Source    Ours.
 Claim     Answers are those of all rows, whatever the partitions, their order, and how often a task is run again.
-Because   a worker codes each cell by itself (`engines.coding`) and adds up its partition; Spark sums integers by key.
+Because   a worker codes each cell by itself (`engines.batches`) and adds up its partition; Spark sums integers by key.
           No worker draws: randomness is the driver's, from counts, so that a task run twice draws nothing twice.
 Checked   tests/claims/test_spark.py::test_spark_and_sail_answer_as_arrays_do
           tests/claims/test_spark.py::test_the_same_boxes_in_memory_and_on_spark
@@ -21,13 +21,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.engines.batches import Batch, Batches
-from sfumato.engines.coding import code_frame
+from sfumato.engines.batches import Batch, Batches, code_frame
 from sfumato.engines.engine import Finish, Lines, PairCounts
 from sfumato.engines.parts import Parts
 from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
-from sfumato.io.errors import cell_problems
+from sfumato.io.read_errors import cell_problems
 from sfumato.io.source import guarded
 from sfumato.io.spark import Guarded, by_bytes, by_key, collected, framed, quiet, quoted, spark_session
 from sfumato.schema import Attribute

@@ -23,13 +23,13 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from sfumato.engines.coding import code_frame
+from sfumato.engines.batches import code_frame
 from sfumato.engines.engine import Finish, Lines, PairCounts, finish_here
 from sfumato.engines.parts import Parts
 from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.encode import with_decimal_marks
-from sfumato.io.errors import cell_problems, refused
+from sfumato.io.read_errors import cell_problems, refused
 from sfumato.schema import Attribute
 
 __all__ = ["coded_by_dictionary"]

@@ -347,7 +347,7 @@ def _labels(release: Release, group: int) -> dict[str, str]:
     return {table.attribute.name: table.name(at) for table, at in zip(release.boxes.tables, row, strict=True)}
 
 
-def rows_beside(release: Release, number: int = SAMPLE) -> dict[str, Any]:
+def rows_beside(release: Release) -> dict[str, Any]:
     """Return some rows of the original beside what is published of them. Confidential: these are people's values."""
     home = release.residence
     if home is None or release.form not in ("generalized", "buckets"):
@@ -358,7 +358,7 @@ def rows_beside(release: Release, number: int = SAMPLE) -> dict[str, Any]:
         return {"columns": [], "rows": []}
     people = people_of(release)
     rows = []
-    for at in stays[np.unique(np.linspace(0, len(stays) - 1, number).astype(int))].tolist():
+    for at in stays[np.unique(np.linspace(0, len(stays) - 1, SAMPLE).astype(int))].tolist():
         group = int(home.group[at])
         before = {known.name: known.text(int(home.codes[at, home.names.index(known.name)])) for known in quasi}
         labels = _labels(release, group) or before

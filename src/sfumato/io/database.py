@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from sfumato.io.encode import CELL_MARGIN, exact_units
-from sfumato.io.errors import refused
 from sfumato.io.frames import KINDS, ROWS
+from sfumato.io.read_errors import refused
 from sfumato.schema import Grid
 
 __all__ = ["SCHEMES", "Session", "SqlTable", "fetch", "open_database", "quoted"]

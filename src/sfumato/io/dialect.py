@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ReadError, count_of
-from sfumato.io.errors import refuse_names_twice, refused
+from sfumato.io.read_errors import refuse_names_twice, refused
 from sfumato.raw_files import guarded_from_zlib, unpacked, western_encoding
 
 __all__ = [

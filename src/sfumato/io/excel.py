@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from sfumato.errors import count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.dialect import title_like, title_refused
-from sfumato.io.errors import refuse_names_twice, refused
+from sfumato.io.read_errors import refuse_names_twice, refused
 from sfumato.raw_files import engine_path, most_unpacked
 from sfumato.schema import Grid
 

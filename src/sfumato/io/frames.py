@@ -12,7 +12,7 @@ import polars as pl
 
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cell_and_certainty
-from sfumato.io.errors import refuse_names_twice, refused
+from sfumato.io.read_errors import refuse_names_twice, refused
 from sfumato.io.spark import Sql, by_bytes, collected, counted, is_spark, quoted
 from sfumato.schema import Grid
 

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import ParameterError, SfumatoError, count_of
-from sfumato.io.errors import refused
+from sfumato.io.read_errors import refused
 
 __all__ = [
     "Guarded",

@@ -24,7 +24,7 @@ from math import ceil
 from typing import Any, Final
 
 from sfumato.claims import ApproxDP, Claim, ConcentratedDP, Neighbours, ProbabilisticDP, PureDP, plain, printable
-from sfumato.claims.concentrated import epsilon_of
+from sfumato.claims.guarantees import epsilon_of
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.exact import Number, fraction
 from sfumato.randomness.enclosure import exp_enclosure

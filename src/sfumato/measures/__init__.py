@@ -13,7 +13,6 @@ from sfumato.errors import NotComparable, ParameterError, SfumatoError
 from sfumato.estimate import measured_attributes
 from sfumato.measures.base import Measure, Measured, remembered
 from sfumato.measures.classification import Classification, CrossValidation, classification, cross_validate
-from sfumato.measures.declared_tables import WorkloadError, workload_error
 from sfumato.measures.distances import (
     HistogramDistance,
     ReconstructionDistance,
@@ -23,10 +22,17 @@ from sfumato.measures.distances import (
     kl_divergence,
     reconstruction_distance,
 )
-from sfumato.measures.loss import average_class_size, certainty_penalty, discernibility, generalization_steps, precision
+from sfumato.measures.generalization_cost import (
+    average_class_size,
+    certainty_penalty,
+    discernibility,
+    generalization_steps,
+    precision,
+)
 from sfumato.measures.privacy import Driver, PrivacyLoss, dp_bound, membership_bound, privacy_loss, proved_bound
 from sfumato.measures.queries import QueryError, UnchangedAnswers, Workload, query_error, unchanged_answers, workload
 from sfumato.measures.utility import PopulationLoss, Populations, UtilityLoss, large_populations, utility_loss
+from sfumato.measures.workload_error import WorkloadError, workload_error
 from sfumato.registry import Registry
 from sfumato.release import Release
 

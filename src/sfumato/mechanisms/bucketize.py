@@ -25,8 +25,7 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
 from sfumato.mechanisms.exact_release import IMPOSSIBLE, MEMBERSHIP, bucket_release
-from sfumato.mechanisms.mondrian.cutting import CutRule, cut_table
-from sfumato.mechanisms.mondrian.to_release import tree_recoding
+from sfumato.mechanisms.mondrian.cutting import CutRule, cut_table, tree_recoding
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence
 from sfumato.schema import Schema

@@ -31,9 +31,17 @@ from sfumato.exact import whole
 from sfumato.mechanisms.base import REFUSED_INPUT
 from sfumato.randomness import Entropy, sparse_noise
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
-from sfumato.randomness.noise_alone import FALSE_CELLS, RARELY, Threshold, expected_noise, threshold_for
 from sfumato.randomness.parameters import read_epsilon
-from sfumato.randomness.sparse import LARGEST_POWER, LARGEST_TABLE, MOST_HITS
+from sfumato.randomness.sparse import (
+    FALSE_CELLS,
+    LARGEST_POWER,
+    LARGEST_TABLE,
+    MOST_HITS,
+    RARELY,
+    Threshold,
+    expected_noise,
+    threshold_for,
+)
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 

@@ -12,13 +12,13 @@ __all__ = ["LARGEST", "SMALLEST", "read_epsilon", "read_size"]
 SMALLEST, LARGEST = Fraction(1, 10**12), Fraction(10**12)
 
 
-def read_epsilon(value: object, name: str = "epsilon") -> Fraction:
+def read_epsilon(value: object) -> Fraction:
     """Return epsilon as an exact fraction in the range the samplers are proved for."""
-    epsilon = rational(name, value, hint="try 1/2")
+    epsilon = rational("epsilon", value, hint="try 1/2")
     if epsilon <= 0:
-        raise ParameterError(name, value, "must be above 0", hint="try 1/2")
+        raise ParameterError("epsilon", value, "must be above 0", hint="try 1/2")
     if not SMALLEST <= epsilon <= LARGEST:
-        raise ParameterError(name, value, "must lie between 1e-12 and 1e12", hint="try 1/2")
+        raise ParameterError("epsilon", value, "must lie between 1e-12 and 1e12", hint="try 1/2")
     return epsilon
 
 

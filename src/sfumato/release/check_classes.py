@@ -17,7 +17,7 @@ import polars as pl
 
 from sfumato.claims import VERIFY_TOLERANCE, AlphaK, Found, Ground, KAnonymity, Requirement, anonymity_parts
 from sfumato.errors import Problem, ReleaseError, count_of
-from sfumato.release.declared import (
+from sfumato.release.declared_people import (
     PEOPLE,
     StatedPeople,
     contradictions,

@@ -26,7 +26,7 @@ from sfumato.claims import LDiversity, Requirement
 from sfumato.claims.requirement import Unit
 from sfumato.errors import count_of
 from sfumato.exact import plain
-from sfumato.release.declared import known_values
+from sfumato.release.declared_people import known_values
 from sfumato.schema import Attribute, Values
 from sfumato.schema.near_values import near_codes
 

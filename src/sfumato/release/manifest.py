@@ -19,7 +19,7 @@ from sfumato.claims import Claim, mistyped, number_to_json, unknown_keys
 from sfumato.errors import ParameterError, Problem, ReleaseError
 from sfumato.limits import MANIFEST_BYTES
 from sfumato.raw_files import read_regular, utf8_path
-from sfumato.release.declared import PEOPLE, people_columns
+from sfumato.release.declared_people import PEOPLE, people_columns
 from sfumato.release.release import Form
 from sfumato.release.tables import COUNT, GROUP, free_name
 from sfumato.schema import Attribute, Domain, DomainSource, Edges, Grid, Kind, Role, Schema, Tree, Values

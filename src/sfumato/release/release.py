@@ -22,8 +22,8 @@ from sfumato.claims import Claim
 from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, count_of
 from sfumato.randomness.geometric import PRACTICALLY_EXACT
-from sfumato.randomness.noise_alone import expected_noise, threshold_for
-from sfumato.release.declared import DeclaredPeople
+from sfumato.randomness.sparse import expected_noise, threshold_for
+from sfumato.release.declared_people import DeclaredPeople
 from sfumato.release.exposed import Exposed, class_warnings
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few
@@ -474,7 +474,7 @@ class Release:
         `groups` names a column of group numbers, `counts` one that says how many rows a line stands for. Rows whose
         labels are written differently are not of one class, even if they mean the same; `notes` says where this occurs.
         """
-        from sfumato.release.foreign import read
+        from sfumato.release.from_text import read
 
         return read(source, schema, groups=groups, counts=counts)
 

@@ -37,7 +37,7 @@ from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, PublicationWarning, ReleaseError, SfumatoError
 from sfumato.raw_files import engine_path
 from sfumato.release.atomic import NewFolder, is_stale, refuse_existing, take_name, target_of
-from sfumato.release.declared import PEOPLE, DeclaredPeople, stated_by
+from sfumato.release.declared_people import PEOPLE, DeclaredPeople, stated_by
 from sfumato.release.dictionary import dictionary
 from sfumato.release.files import digest, distinct_texts, scan, tally
 from sfumato.release.from_text import TextReader, counts_of, rebuilt, suppressed_group, times_of

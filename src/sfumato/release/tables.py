@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sfumato.release.declared import ALL, CLASS, PEOPLE, DeclaredPeople, people_columns
+from sfumato.release.declared_people import ALL, CLASS, PEOPLE, DeclaredPeople, people_columns
 from sfumato.release.files import distinct_texts, marked, marked_frame
 
 if TYPE_CHECKING:

@@ -35,9 +35,9 @@ from sfumato.release.check_classes import (
     on_whose_word,
     unsorted,
 )
-from sfumato.release.declared import PEOPLE, people_columns
+from sfumato.release.declared_people import PEOPLE, people_columns
 from sfumato.release.files import DAMAGED, digest, scan
-from sfumato.release.foreign import columns_of, refuse_no_counts
+from sfumato.release.from_text import columns_of, refuse_no_counts
 from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manifest
 from sfumato.release.release import noise_lines
 from sfumato.release.verdict import Verdict

@@ -23,6 +23,11 @@ Silent on names that are in none of the lists and that many people have beside t
           a column, on names that hardly any has: every n-th is searched for them.
 
 It errs towards asking: long names of categories look like text too, and only a person can tell.
+
+given_names.txt holds some 600 of the most frequent given names of Europe, the Americas, Turkey, the Arab world, India
+and East Asia, in small letters without accents: of the people of a table at least a quarter has one of these, of its
+categories hardly any. Left out are names that are also words, months, places or beliefs (Mark, April, Florence).
+family_names.txt holds some 400, few of which are also colours, towns, trades or illnesses (White, Lincoln, Baker).
 """
 
 from __future__ import annotations
@@ -31,17 +36,23 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
 
 from sfumato.errors import ReleaseError, count_of
-from sfumato.schema.personal_names import HAN_FAMILY_NAMES, HANGUL_FAMILY_NAMES, family_names, given_names
 
 __all__ = [
+    "HANGUL_FAMILY_NAMES",
+    "HAN_FAMILY_NAMES",
     "HeldValues",
     "address_rule",
     "addressed_values",
     "are_categories",
     "are_long_numbers",
     "columns_of_people",
+    "family_names",
+    "given_names",
     "is_named_after_a_person",
     "looks_like_free_text",
     "mentions_a_person",
@@ -58,6 +69,39 @@ __all__ = [
     "refuse_spelt_text",
     "with_given_names",
 ]
+
+
+@cache
+def given_names() -> frozenset[str]:
+    """Return the given names, read once."""
+    text = (files("sfumato.schema") / "given_names.txt").read_text("utf-8")
+    return frozenset(text.split())
+
+
+@cache
+def family_names() -> frozenset[str]:
+    """Return the family names, read once."""
+    text = (files("sfumato.schema") / "family_names.txt").read_text("utf-8")
+    return frozenset(text.split())
+
+
+HAN_FAMILY_NAMES: Final = frozenset(
+    "\u4e01\u4e07\u4e54\u4e8e\u4efb\u4f55\u4f59\u4faf\u5085\u51af\u5218\u5289\u5362\u53f2\u53f6\u5415\u5433\u5434"
+    "\u5468\u5510\u590f\u59da\u59dc\u5b54\u5b59\u5b5f\u5b6b\u5b8b\u5c39\u5d14\u5e38\u5eb7\u5ed6\u5f20\u5f35\u5f6d"
+    "\u5f90\u6234\u6587\u65b9\u6613\u66f9\u66fe\u6731\u674e\u675c\u6768\u6797\u6881\u694a\u6b66\u6bb5\u6bdb\u6c5f"
+    "\u6c64\u6c6a\u6c88\u6f58\u718a\u738b\u7530\u767d\u76e7\u77f3\u79e6\u7a0b\u7f57\u7f85\u80e1\u82cf\u8303\u8427"
+    "\u8449\u8463\u848b\u8521\u856d\u859b\u8881\u8a31\u8b1d\u8bb8\u8c22\u8c2d\u8d3a\u8d3e\u8d56\u8d75\u8d99\u9093"
+    "\u90b1\u90b5\u90b9\u90d1\u90dd\u90ed\u912d\u91d1\u937e\u949f\u94b1\u960e\u9646\u9648\u9673\u96f7\u97d3\u97e9"
+    "\u987e\u99ac\u9a6c\u9ad8\u9b4f\u9ec3\u9ec4\u9ece\u9f99\u9f9a"
+)
+"""First characters of Chinese names: those of most people."""
+
+HANGUL_FAMILY_NAMES: Final = frozenset(
+    "\uac15\uace0\uad8c\uae40\ub0a8\ub178\ub958\ubb38\ubc15\ubc30\ubc31\uc11c\uc190\uc1a1\uc2e0\uc2ec\uc548\uc591"
+    "\uc624\uc720\uc724\uc774\uc784\uc7a5\uc804\uc815\uc870\ucd5c\ud55c\ud5c8\ud64d\ud669"
+)
+"""First syllables of Korean names: those of most people."""
+
 
 _WORDS, _LONG = 3, 40  # words and characters from which a value reads like a sentence
 _SEVERAL, _SHARE = 3, 5  # at least 3 such values, and 1 in 5 of all

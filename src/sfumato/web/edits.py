@@ -57,10 +57,10 @@ _PUBLISHED = ("quasi", "sensitive", "target")
 _DATES = ("week", "month", "quarter", "year", "decade")
 
 
-def one(form: Fields, name: str, default: str = "") -> str:
+def one(form: Fields, name: str) -> str:
     """Return a field that holds one text."""
     held = form.get(name, ())
-    return held[0].strip() if held else default
+    return held[0].strip() if held else ""
 
 
 def entered(form: Fields) -> dict[str, list[str]]:

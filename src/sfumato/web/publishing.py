@@ -25,10 +25,9 @@ from sfumato.web.background import schema_of
 from sfumato.web.budget import budget, over, population, refusal, totals
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
-from sfumato.web.ended import ended
 from sfumato.web.methods import made, method_form, methods
 from sfumato.web.policies import basis_of, broken, earlier_policies, judged, judged_unmeasured
-from sfumato.web.runs import Run, runs_of
+from sfumato.web.runs import Run, ended, runs_of
 from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly, page_words
 from sfumato.web.workspace import Project, safe_name

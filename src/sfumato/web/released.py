@@ -14,10 +14,9 @@ from sfumato.errors import ParameterError, SfumatoError
 from sfumato.visible import operand
 from sfumato.web.budget import population, refusal
 from sfumato.web.edits import Fields, entered, number, one
-from sfumato.web.ended import ended
 from sfumato.web.policies import basis_of, judged_by_attacks
 from sfumato.web.publishing import Publishing, overridden, refusal_of
-from sfumato.web.runs import Run, runs_of, started_once
+from sfumato.web.runs import Run, ended, runs_of, started_once
 from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly
 from sfumato.web.workspace import Project, safe_name

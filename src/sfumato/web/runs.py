@@ -6,6 +6,8 @@ server: its folder says what it printed and how it ended, and a server started l
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import json
 import os
 import re
@@ -18,11 +20,14 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.errors import ParameterError
-from sfumato.release.atomic import write_whole
-from sfumato.visible import shell_command
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.release.atomic import target_of, write_whole
+from sfumato.visible import operand, shell_command
+from sfumato.web.budget import population
+from sfumato.web.workspace import Project
 
-__all__ = ["Run", "State", "runs_of", "started", "started_once"]
+__all__ = ["Run", "State", "ended", "runs_of", "started", "started_once"]
+
 
 State = Literal["running", "done", "refused", "cancelled", "stopped"]
 _NAME = re.compile(r"[a-z]+-[0-9]{1,6}", re.ASCII)
@@ -246,3 +251,35 @@ def _main(place: Path, words: list[str]) -> int:
 
 if __name__ == "__main__":
     sys.exit(_main(Path(sys.argv[1]), sys.argv[2:]))
+
+
+def ended(project: Project, run: Run | None) -> dict[str, Any] | None:
+    """Say what is there of a release whose run did not end well; None where it runs or has ended well."""
+    if run is None or run.state in ("running", "done"):
+        return None
+    target = project.folder / "releases" / str(run.about.get("release", ""))
+    hidden = [path for path in project.unfinished() if target_of(path) == target]
+    noted = ["--ledger", str(Path("..") / ".." / project.ledger.name)]
+    finish = ["sfumato", "finish", operand(str(hidden[0].relative_to(project.folder))), *noted] if hidden else []
+    return {
+        "saved": target.name if target in project.releases() else "",
+        "finish": shell_command(finish) if finish else "",
+        "spent": _spent(project, run),
+    }
+
+
+def _spent(project: Project, run: Run) -> str:
+    """Return what the ledger counts as spent on the same people since the run was started; nothing where it does not.
+
+    An entry does not name the run it is of, and a process that was killed early has named no folder.
+    """
+    import sfumato as sf
+
+    if not project.ledger.is_file():
+        return ""
+    start = dt.datetime.fromtimestamp((run.folder / "run.json").stat().st_mtime, tz=dt.UTC).replace(microsecond=0)
+    with contextlib.suppress(SfumatoError, OSError):
+        entries = sf.Ledger(project.ledger).entries(population(project))
+        since = [entry for entry in entries if entry.counts and entry.reserved_at >= start.isoformat()]
+        return " and ".join(f"epsilon {entry.cost}" for entry in since)
+    return ""

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from sfumato.claims import Claim, ConcentratedDP, Neighbours, promise_from_json
-from sfumato.claims.concentrated import epsilon_of, implies, rho_for
+from sfumato.claims.guarantees import epsilon_of, implies, rho_for
 from sfumato.errors import ParameterError
 
 GRID = [

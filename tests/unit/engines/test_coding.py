@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from sfumato.engines.coding import code_frame
+from sfumato.engines.batches import code_frame
 
 SCHEMA = sf.Schema.parse(
     {

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from sfumato.claims import ApproxDP, Claim, ConcentratedDP, Neighbours, PureDP
-from sfumato.claims.concentrated import epsilon_of
+from sfumato.claims.guarantees import epsilon_of
 from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.ledger import Cost, Ledger, cost_of, under
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.kernels.mondrian.partition import CutTree
-from sfumato.mechanisms.mondrian.to_release import tree_recoding
+from sfumato.mechanisms.mondrian.cutting import tree_recoding
 
 
 def tree(rng: np.random.Generator, nodes: int) -> CutTree:

@@ -11,9 +11,8 @@ import sfumato as sf
 from sfumato.errors import ParameterError
 from sfumato.mechanisms.marginals import measuring, model
 from sfumato.mechanisms.marginals.draws import Concentrated, Pure
-from sfumato.mechanisms.marginals.junction import junction_tree, model_cells
 from sfumato.mechanisms.marginals.measuring import pairs_within
-from sfumato.mechanisms.marginals.model import TreeModel, nearest_distribution, shrunk
+from sfumato.mechanisms.marginals.model import TreeModel, junction_tree, model_cells, nearest_distribution, shrunk
 from sfumato.randomness import Entropy
 from sfumato.schema.workload import read_workload, set_weights, workload_sets, workload_texts
 

@@ -97,7 +97,7 @@ def hierarchical_distance(level: int, to: int, *, height: int, beta: float = 1.0
     """
     if not 1 <= to <= level <= height:
         raise ParameterError("level", f"{level} to {to}", f"must satisfy 1 <= to <= level <= {height}")
-    steps = [1.0 / (j - 1) ** beta for j in range(2, height + 1)]
+    steps = [1.0 / (j - 1) for j in range(2, height + 1)]
     return math.fsum(steps[to - 1 : level - 1]) / math.fsum(steps) if steps else 0.0
 
 
@@ -320,13 +320,13 @@ class United:
     unions: int
 
 
-def level_losses(parent: Sequence[int], beta: float = 1.0) -> list[float]:
+def level_losses(parent: Sequence[int]) -> list[float]:
     """What a node of a tree has lost by the weighted hierarchical distance: 1 at the root, 0 at the lowest level."""
     level = [1] * len(parent)
     for node, above in enumerate(parent):
         if above >= 0:
             level[node] = level[above] + 1
-    steps = [1.0 / (j - 1) ** beta for j in range(2, max(level) + 1)]
+    steps = [1.0 / (j - 1) for j in range(2, max(level) + 1)]
     total = sum(steps)
     return [1.0 - sum(steps[: own - 1]) / total if total else 0.0 for own in level]
 

@@ -30,8 +30,14 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Floats
 from sfumato.mechanisms.marginals.draws import Draws, Integers
-from sfumato.mechanisms.marginals.junction import AttributeSet, model_cells
-from sfumato.mechanisms.marginals.model import TreeModel, drawn_given, nearest_distribution, shrunk
+from sfumato.mechanisms.marginals.model import (
+    AttributeSet,
+    TreeModel,
+    drawn_given,
+    model_cells,
+    nearest_distribution,
+    shrunk,
+)
 from sfumato.randomness import Entropy
 
 __all__ = [

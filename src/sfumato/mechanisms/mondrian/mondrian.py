@@ -39,8 +39,7 @@ from sfumato.errors import ParameterError, Problem
 from sfumato.exact import Number
 from sfumato.mechanisms.base import Gathered, Plan, Stage, needs_published
 from sfumato.mechanisms.conditions import refuse_no_requirement, refuse_spellings
-from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table, least_people
-from sfumato.mechanisms.mondrian.to_release import released
+from sfumato.mechanisms.mondrian.cutting import CutRule, NominalCuts, cut_table, least_people, released
 from sfumato.mechanisms.mondrian.two_phases import cut_in_two_phases
 from sfumato.randomness import Entropy
 from sfumato.release import Release

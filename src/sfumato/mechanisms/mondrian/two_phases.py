@@ -25,7 +25,7 @@ from sfumato.counts.recoding import RoutingTree
 from sfumato.engines import Engine, EngineOfPeople, PairCounts, Parts, binary_nodes
 from sfumato.engines.grouping import group_codes
 from sfumato.errors import Infeasible, ParameterError
-from sfumato.io.errors import refused
+from sfumato.io.read_errors import refused
 from sfumato.kernels.conditions import SIZE, Condition, bind, size as compiled_size
 from sfumato.kernels.mondrian.layout import CutAttribute, RowRecords, lay_out, whole_box
 from sfumato.kernels.mondrian.partition import (
@@ -52,8 +52,8 @@ from sfumato.mechanisms.mondrian.cutting import (
     least_people,
     order_by_contrast,
     out_of_order,
+    tree_recoding,
 )
-from sfumato.mechanisms.mondrian.to_release import tree_recoding
 from sfumato.mechanisms.people import satisfied_by_rows, settled
 from sfumato.schema import Schema
 

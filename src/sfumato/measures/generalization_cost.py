@@ -4,10 +4,10 @@ Source    Bayardo & Agrawal, ICDE 2005 (discernibility); LeFevre et al., ICDE 20
           2006 (normalized certainty penalty); Sweeney, 2002 (precision). Cited as commonly defined.
 Claim     Each figure is the formula it carries, over all rows of the table: published, suppressed and left out.
 Because   labels and class sizes are published; a row that is left out counts like one with every label `*`.
-Checked   tests/unit/measures/test_loss.py::test_by_hand
-          tests/unit/measures/test_loss.py::test_suppress_and_raw_are_the_two_ends
-          tests/unit/measures/test_loss.py::test_suppressed_and_left_out_rows_are_priced
-          tests/unit/measures/test_loss.py::test_a_loaded_release_costs_what_it_cost_in_memory
+Checked   tests/unit/measures/test_generalization_cost.py::test_by_hand
+          tests/unit/measures/test_generalization_cost.py::test_suppress_and_raw_are_the_two_ends
+          tests/unit/measures/test_generalization_cost.py::test_suppressed_and_left_out_rows_are_priced
+          tests/unit/measures/test_generalization_cost.py::test_a_loaded_release_costs_what_it_cost_in_memory
 Silent on how useful the rows are for any one question: these metrics look at labels, not at what was lost.
 """
 

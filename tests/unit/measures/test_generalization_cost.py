@@ -86,7 +86,7 @@ def test_suppressed_and_left_out_rows_are_priced() -> None:
 
 def test_a_middle_level_counts_one_step() -> None:
     schema = sf.Schema.parse(SCHEMA)
-    from sfumato.measures.loss import _steps
+    from sfumato.measures.generalization_cost import _steps
     from sfumato.schema import Labels
 
     labels, _ = Labels.from_sets(schema["b"], [((0, 1),), ((0, 2),), ((0, 3),), ((0, 4),), ((1, 2), (3, 4))])
