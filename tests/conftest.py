@@ -20,7 +20,7 @@ SHARE, FEWEST = 4, 8  # the ordinary tier tries a quarter of a test's random cas
 
 
 def pytest_collection_modifyitems(config, items):
-    """`make test` leaves most random cases to `make claims`, as it does with grids."""
+    """`make test` leaves most random cases, and most cells of slow grids, to `make claims`."""
     if config.getoption("markexpr") != "not full":
         return
     for item in items:
@@ -30,6 +30,23 @@ def pytest_collection_modifyitems(config, items):
             fewer = max(min(given.max_examples, FEWEST), given.max_examples // SHARE)
             function._hypothesis_internal_use_settings = settings(given, max_examples=fewer)
             function.all_cases = given.max_examples
+    left = cells_left_out(items)
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in set(left)]
+
+
+def cells_left_out(items):
+    """Return the cells of grids that are not among the few which `cells` asks for: these are spread evenly."""
+    grids = {}
+    for item in items:
+        if item.get_closest_marker("cells") and not item.get_closest_marker("full"):
+            grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left = []
+    for cells in grids.values():
+        few = min(cells[0].get_closest_marker("cells").args[0], len(cells))
+        chosen = {at * len(cells) // few for at in range(few)}
+        left += [cell for at, cell in enumerate(cells) if at not in chosen]
+    return left
 
 
 CLINIC = """

@@ -494,6 +494,7 @@ def larger_case(seed: int) -> Any:
     return judge(table, kinds[seed % len(kinds)], schema, rows, grounds)
 
 
+@pytest.mark.cells(15)
 @pytest.mark.parametrize("seed", range(45))
 def test_larger_tables(seed: int) -> None:
     larger_case(seed)

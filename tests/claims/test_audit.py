@@ -18,6 +18,7 @@ from sfumato.measures.proportions import clopper_pearson
 from sfumato.randomness import Entropy, sparse_noise
 
 
+@pytest.mark.cells(8)
 @pytest.mark.parametrize("trap", MUTANTS)
 def test_every_trap_has_a_mutant_that_is_caught(trap, monkeypatch):
     """Traps 1 to 12 and 15 to 17; 13 and 14 are below. The sound mechanism holds on the same pair of tables."""

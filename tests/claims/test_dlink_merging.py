@@ -128,6 +128,7 @@ def grid_of_classes(axes, seed, many):
     return boxes, rows, counts
 
 
+@pytest.mark.cells(3)
 @pytest.mark.parametrize("source", [INDEPENDENT, OWN, CELLS])
 @pytest.mark.parametrize("weight", [0.0, 0.3])
 @pytest.mark.parametrize("failing_first", [True, False])

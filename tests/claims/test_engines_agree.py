@@ -250,6 +250,7 @@ def test_rows_that_change_between_two_statements_make_no_false_claim(at, tmp_pat
     assert release.frame().equals(sf.publish(sf.read(frame, schema), sf.Mondrian(asked_for)).frame())
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize(
     "at", [2, 7, 13, *(pytest.param(at, marks=pytest.mark.full) for at in (3, 4, 5, 6, 8, 9, 10, 11, 12))]
 )
@@ -280,6 +281,7 @@ def test_without_a_snapshot_a_changed_table_is_refused(at, monkeypatch):
         assert part.check(counted, overall).all()
 
 
+@pytest.mark.cells(3)
 @pytest.mark.parametrize("where", ["memory", *WHERE])
 @pytest.mark.parametrize("k", [5, 300])
 def test_a_table_without_a_sensitive_column(where, k, tmp_path, postgres, monkeypatch):

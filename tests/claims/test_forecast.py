@@ -72,6 +72,7 @@ def test_fewer_rows_than_declared_are_not_called_declared(monkeypatch):
     assert found.to_json()["of"] == 1_000_000
 
 
+@pytest.mark.cells(4)
 @pytest.mark.parametrize("name", PRIVATE)
 @pytest.mark.parametrize("epsilon", ["1/10", pytest.param("1", marks=pytest.mark.full), "10"])
 def test_the_forecast_is_near_what_is_measured(name, epsilon):

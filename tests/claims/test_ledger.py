@@ -84,6 +84,7 @@ def test_killed_at_any_line_it_never_says_less_than_was_drawn(tmp_path, stride):
     assert len(found) > 200 // stride
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mutant", ["late", pytest.param("generous", marks=pytest.mark.full)])
 def test_mutants_that_lose_what_was_drawn_are_caught(tmp_path, mutant):
     found = watched("lines", tmp_path, mutant=mutant, number=9)

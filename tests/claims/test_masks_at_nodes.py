@@ -45,6 +45,7 @@ MASKS = {
 }
 
 
+@pytest.mark.cells(3)
 @pytest.mark.parametrize("name", list(MASKS))
 @pytest.mark.parametrize("cut", ["best", "widest"])
 def test_a_cell_of_a_mask_is_one_node(name: str, cut: str) -> None:

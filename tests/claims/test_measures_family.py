@@ -63,6 +63,7 @@ def test_any_release_can_be_measured_and_nothing_changes(kind, seed):
     assert {name: one.to_json() for name, one in again.items()} == {name: one.to_json() for name, one in found.items()}
 
 
+@pytest.mark.cells(2)
 @pytest.mark.parametrize("shape", shapes())
 def test_both_ends_on_every_shape(shape):
     table = Table.from_codes(small_schema(), shapes()[shape])

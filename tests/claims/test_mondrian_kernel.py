@@ -104,6 +104,7 @@ def asked(table: WeightedTable) -> dict[str, list[sc.Condition]]:
 REQUIREMENTS = ["k", "k and l", "emd", "js", "delta", "beta", "frequency", "entropy", "recursive", "l and emd"]
 
 
+@pytest.mark.cells(40)
 @pytest.mark.parametrize("cut", ["best", "sparing", "widest"])
 @pytest.mark.parametrize("label", [BOX, SET])
 @pytest.mark.parametrize("tree", [False, True])

@@ -32,6 +32,7 @@ def adult() -> Table:
     return sf.datasets.adult().with_roles(sensitive="occupation", target=[])
 
 
+@pytest.mark.cells(6)
 @pytest.mark.parametrize("requirement", ADULT_CASES, ids=str)
 @pytest.mark.parametrize("cut", ["best", "widest"])
 def test_every_release_verifies(adult: Table, requirement: Requirement, cut: str, tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_a_mutant_that_checks_one_side_only_is_caught(adult: Table, tmp_path: Pa
     assert not sf.verify(tmp_path / "out").holds
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize(
     ("requirement", "function", "expected"),
     [

@@ -304,6 +304,7 @@ def cost_of(mechanism, person, one, other):
     return (draws.epsilon(budget) * Fraction(apart(here, there), 2 * person * sensitivity)) ** 2 / 8
 
 
+@pytest.mark.cells(6)
 @pytest.mark.usefixtures("_few_rows")
 @pytest.mark.parametrize("delta", [None, "1e-6"])
 @pytest.mark.parametrize("person", [1, 3])

@@ -130,6 +130,7 @@ def with_codes(how, frame, seed=1):
     return frame.with_columns(source=pl.Series(cells))
 
 
+@pytest.mark.cells(9)
 @pytest.mark.parametrize("how", ORDINARY)
 @pytest.mark.parametrize("by", [(), ("town", "sex", "age"), ("age",)])
 def test_codes_of_one_row_each_are_not_refused(how, by):

@@ -120,6 +120,7 @@ def refused(read, mechanism, folder):
 K5, BUCKETS = sf.Mondrian(sf.KAnonymity(5)), sf.Bucketize(sf.LDiversity(2))
 
 
+@pytest.mark.cells(4)
 @pytest.mark.filterwarnings("ignore::sfumato.errors.PublicationWarning")
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize(("role", "mechanism"), [("sensitive", K5), ("target", K5), ("quasi", K5), ("quasi", BUCKETS)])
@@ -130,6 +131,7 @@ def test_names_under_any_column_name_are_refused(style, role, mechanism, tmp_pat
     assert refused(read, mechanism, tmp_path)
 
 
+@pytest.mark.cells(5)
 @pytest.mark.filterwarnings("ignore::sfumato.errors.PublicationWarning")
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("role", ["sensitive", "target", "quasi"])

@@ -275,12 +275,14 @@ def released_alike(session, method: str, cells: int, folder) -> None:
     same_release(found, expected)
 
 
+@pytest.mark.cells(4)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("cells", [10**6, 60], ids=["one phase", "two phases"])
 def test_the_same_boxes_in_memory_and_on_spark(method: str, cells: int, tmp_path) -> None:
     released_alike(sail(), method, cells, tmp_path)
 
 
+@pytest.mark.full
 def test_classic_spark_gives_the_same_boxes(tmp_path) -> None:
     """The one test of the ordinary tier that starts a Java machine."""
     released_alike(local(), "k and l", 60, tmp_path)

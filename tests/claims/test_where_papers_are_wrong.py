@@ -28,6 +28,7 @@ def nearer_of_two(epsilon, y, reach=200):
     return both if y == 0 else both / 2
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(2)])
 def test_publishing_the_better_of_two_breaks_epsilon(epsilon):
     """The true count is 0 or 1; what is published is y. One draw alone keeps epsilon, exactly."""

@@ -42,6 +42,7 @@ def commands(text):
     return [line.strip() for line in lines if line.strip().startswith("sfumato ")]
 
 
+@pytest.mark.full
 def test_the_files_are_the_table_the_demo_compares(made):
     folder, _ = made
     table = sf.read(folder / "some where" / "adult.csv", sf.Schema.load(folder / "some where" / "adult.toml"))

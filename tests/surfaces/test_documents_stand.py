@@ -244,6 +244,7 @@ def test_completion_is_as_documented(shell):
     assert f"_SFUMATO_COMPLETE={shell}_source sfumato" in page
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [

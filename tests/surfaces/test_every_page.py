@@ -45,6 +45,7 @@ def test_every_mechanism_has_a_page():
     assert set(MADE) | set(WITHOUT_A_PAGE) == set(REGISTRY)
 
 
+@pytest.mark.cells(8)
 @pytest.mark.parametrize("ending", ["html", "md", "json"])
 @pytest.mark.parametrize("name", sorted(MADE))
 def test_pages_of_every_mechanism(name, ending, clinic, with_target, tmp_path):

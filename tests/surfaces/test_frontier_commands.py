@@ -220,6 +220,7 @@ print(sf.report(front, "r.json").name)
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", [pytest.param("file", marks=pytest.mark.full), "stdin"])
 def test_a_script_needs_no_guard_and_verbs_are_not_rooms(tmp_path, way):
     """Workers are fresh interpreters that do not run the caller's script again."""

@@ -144,6 +144,7 @@ def test_exit_codes_of_gone_readers(folder, name, streams, tmp_path, monkeypatch
     judge(name, streams, found, stderr)
 
 
+@pytest.mark.cells(3)
 @pytest.mark.parametrize("streams", STREAMS)
 def test_exit_codes_of_real_processes(folder, streams):
     """The same where Python ends and flushes what it still has."""

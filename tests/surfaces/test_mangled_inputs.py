@@ -84,6 +84,7 @@ def as_process(seeds: range, folder: Path) -> None:
         judge(seed, done.returncode, done.stdout + done.stderr)
 
 
+@pytest.mark.full
 def test_real_processes(tmp_path: Path) -> None:
     as_process(range(20000, 20004), tmp_path)
 

@@ -100,6 +100,7 @@ def test_the_unit_left_open_is_never_called_people(messy, run, tmp_path):
         assert sentences("\n".join([answer, *texts_of_folder(tmp_path / "open")])) == []
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize("asked", [("--l", "1.2"), pytest.param(("--t", "0.5"), marks=pytest.mark.full)])
 def test_what_a_release_says_about_people_is_true(messy, run, tmp_path, asked):
     surfaces = {"check": [run("check", messy.file.name, "decided.toml", *messy.options)]}
@@ -137,6 +138,7 @@ def test_what_a_release_says_about_people_is_true(messy, run, tmp_path, asked):
     assert [one for one in surfaces["measure"] if sentences(one)] == []  # its figures count rows
 
 
+@pytest.mark.cells(1)
 def test_a_differentially_private_release_bounds_people_and_says_so(messy, run, tmp_path):
     cap = f"rows_per_person = {messy.cap}\nrows = 2000\n"
     schema = messy.schema.replace("rows_per_person = 1\n", "")
@@ -155,6 +157,7 @@ def test_a_differentially_private_release_bounds_people_and_says_so(messy, run, 
         run("publish", *given[:2], "uncapped.toml", *given[3:], "--ledger", "ledger.db", "-o", "uncapped", code=2)
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize("table_name", QUICK)
 def test_attacks_count_people_and_say_so(run, tmp_path, monkeypatch, table_name):
     """Other people of the same kind are the controls: who is tried is known, and so is what a class gives away."""
@@ -239,6 +242,7 @@ def web_pages(folder, front, messy):
     return [answer.text for answer in answers]
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize("compared", QUICK, indirect=True)
 def test_a_comparison_says_nothing_false_about_people(compared):
     folder, front, truth = compared

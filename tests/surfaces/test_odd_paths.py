@@ -114,6 +114,7 @@ def test_whatever_goes_wrong_while_a_paid_release_is_written_it_is_kept(run, mon
     assert sf.Ledger("ledger.db").saved_folders("small") == [kept]
 
 
+@pytest.mark.full
 def test_in_a_locale_without_letters_a_paid_release_is_saved_and_found(desk):
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     environment["PYTHONPATH"] = str(Path(sf.__file__).parents[1])

@@ -23,6 +23,7 @@ def command(*arguments):
     return stopped.value.code
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize("paper", PAPERS)
 def test_tiny_runs(paper, tmp_path, capsys):
     page = tmp_path / f"{paper}.html"

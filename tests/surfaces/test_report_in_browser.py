@@ -378,6 +378,7 @@ def test_it_prints_in_dark_ink_and_in_full(opened, attacked):
     assert page.locator("#frontier-chart svg:visible").count() == 1
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize(
     ("name", "scheme"),
     [

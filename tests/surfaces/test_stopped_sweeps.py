@@ -131,6 +131,7 @@ def test_a_signal_ends_all_workers_within_a_second(sweep, number, code, whole_gr
     assert error.strip().endswith("Stopped.")
 
 
+@pytest.mark.full
 def test_workers_end_when_their_parent_is_killed(sweep):
     process, workers = sweep(60)
     process.kill()
@@ -140,6 +141,7 @@ def test_workers_end_when_their_parent_is_killed(sweep):
     assert "Traceback" not in error
 
 
+@pytest.mark.full
 def test_a_worker_killed_by_its_number_is_replaced_and_the_sweep_goes_on(sweep, tmp_path):
     process, workers = sweep(0.2)
     os.kill(workers[0], signal.SIGKILL)

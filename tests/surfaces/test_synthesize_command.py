@@ -42,6 +42,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.cells(3)
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_synthesize_then_verify(options, files, tmp_path):
     out = str(tmp_path / "out")

@@ -134,6 +134,7 @@ def project_of(folder, name):
     return found
 
 
+@pytest.mark.full
 def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, space, tmp_path):
     (tmp_path / "klinik.csv").write_bytes(messy())
     folder, address = space
@@ -404,6 +405,7 @@ def test_every_sample_and_a_broken_file_are_shown_without_a_fault(browser, space
     accessible(browser, address, [broken, *pages])
 
 
+@pytest.mark.full
 def test_axe_has_seen_every_page_there_is(tmp_path):
     """After the tests above: each address that shows a page of ours was among those they tried."""
     from sfumato.web.app import created

@@ -261,6 +261,7 @@ def test_a_worker_that_dies_twice_is_one_failed_point_that_is_not_kept(clinic, t
     assert again.points[0].utility.mean == 1
 
 
+@pytest.mark.full
 def test_a_point_whose_worker_was_killed_is_retried_and_kept(clinic, tmp_path, deadly):
     measure, deaths = deadly(1)
     found = sf.frontier(clinic, POINTS, utility=measure, workers=2, progress=False, keep=tmp_path / "kept")

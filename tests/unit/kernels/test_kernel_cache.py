@@ -187,6 +187,7 @@ def test_code_in_a_shared_home_is_not_run(tmp_path):
         shutil.rmtree(shared)
 
 
+@pytest.mark.full
 def test_a_run_that_can_keep_nothing_says_so_once_with_the_fix(tmp_path):
     code = "from sfumato.commuting import urn; from sfumato.kernels import anatomy, cache; print(cache.folder())"
     environment = {**os.environ, "SFUMATO_CACHE": "/proc/none", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

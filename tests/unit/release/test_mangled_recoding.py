@@ -93,6 +93,7 @@ def test_a_recoding_with_other_runs_is_refused(saved, runs):
         mangled(saved, RUNS, runs)
 
 
+@pytest.mark.cells(6)
 @pytest.mark.parametrize("name", ["age", "town", "grade"])
 @pytest.mark.parametrize("sign", ["9", "*", ".", "9 | ", "[9-", "\\", "..", "a, "])
 def test_a_label_of_two_million_characters_is_refused_at_once(saved, name, sign):

@@ -55,6 +55,7 @@ def published(draw, size: int):
     return found
 
 
+@pytest.mark.cells(6)
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 @settings(max_examples=100)

@@ -63,6 +63,7 @@ def test_a_rule_of_a_stranger_is_refused(mask):
         Attribute.from_json(answer)
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize("nominal", ["leaves", "nodes"])
 def test_a_manifest_of_postcodes_is_small_and_is_verified(nominal, tmp_path):
     rng = np.random.default_rng(1)

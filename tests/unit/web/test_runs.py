@@ -39,6 +39,7 @@ def test_a_refusal_is_an_answer(files):
     assert run.answer()["ok"] is False
 
 
+@pytest.mark.full
 def test_a_run_is_cancelled_and_goes_on_with_what_was_kept(files):
     words = ["sfumato", "frontier", "d.csv", "s.toml", "--preset", "tradeoff-readings", "--privacy", "privacy_loss"]
     words += ["--keep", "kept", "--json", "--workers", "1"]
