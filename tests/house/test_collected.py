@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
+
+from tests.conftest import cells_left_out
 
 TESTS = Path(__file__).resolve().parents[1]
 AT_LEAST = 500  # test functions, not cases; raise it as the suite grows
@@ -60,3 +63,22 @@ def test_counting():
         "def test_a(): ...\ndef check(): ...\nclass TestB:\n    def test_c(self): ...\nclass C:\n    def test_d(): ..."
     )
     assert names_of(text) == ["test_a", "TestB.test_c"]
+
+
+class Cell:
+    """A stand-in for a collected test."""
+
+    def __init__(self, nodeid: str, **markers: tuple[int, ...]) -> None:
+        self.nodeid, self.markers = nodeid, markers
+
+    def get_closest_marker(self, name: str) -> SimpleNamespace | None:
+        return SimpleNamespace(args=self.markers[name]) if name in self.markers else None
+
+
+def test_a_slow_grid_keeps_a_few_cells_spread_evenly():
+    grid = [Cell(f"test_a[{at}]", cells=(3,)) for at in range(10)]
+    long = [Cell("test_a[long]", cells=(3,), full=())]  # left out by its own mark
+    others = [Cell("test_b[1]"), Cell("test_c", cells=(1,))]
+    left = cells_left_out([*grid, *long, *others])
+    assert [cell.nodeid for cell in grid if cell not in left] == ["test_a[0]", "test_a[3]", "test_a[6]"]
+    assert set(left) <= set(grid)
