@@ -6,10 +6,11 @@ from sfumato.claims.anonymity import AlphaK, KAnonymity, anonymity_parts
 from sfumato.claims.claim import Claim, Neighbours
 from sfumato.claims.classes import MECHANISM_TOLERANCE, VERIFY_TOLERANCE, Figure
 from sfumato.claims.closeness import TCloseness
-from sfumato.claims.disclosure import BetaLikeness, SemanticPrivacy
+from sfumato.claims.disclosure import SemanticPrivacy
 from sfumato.claims.diversity import LDiversity
 from sfumato.claims.ground_distance import Ground
 from sfumato.claims.guarantees import ApproxDP, ConcentratedDP, Linkable, Nothing, ProbabilisticDP, PureDP
+from sfumato.claims.likeness import BetaLikeness
 from sfumato.claims.linkability import Linkability, split_linkability
 from sfumato.claims.registry import (
     GUARANTEES,
