@@ -1,6 +1,4 @@
-"""How much likelier a value may be in a class than overall: semantic privacy and basic beta-likeness.
-
-Semantic privacy (delta-disclosure): no value is much likelier, or much rarer, in a class than overall.
+"""Semantic privacy (delta-disclosure): no value is much likelier, or much rarer, in a class than overall.
 
 Source    Brickell & Shmatikov, KDD 2008, definition of delta-disclosure privacy; Li & Li, KDD 2009,
           section 5.1, who call it semantic privacy and do not state the logarithm (natural here).
