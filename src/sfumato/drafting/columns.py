@@ -114,7 +114,8 @@ def _has_text(name: str, dtype: pl.DataType, texts: Sequence[str]) -> list[tuple
     if not dtype.is_numeric():
         return [(text, cell_text(name, dtype) == text) for text in texts]
     numbers = [(text, decimal_or_none(text)) for text in texts]
-    return [(text, pl.col(name) == float(number)) for text, number in numbers if number is not None]
+    written = pl.col(name).cast(pl.String)  # inf is none of the numbers that a text may be
+    return [(text, written == text if number is None else pl.col(name) == float(number)) for text, number in numbers]
 
 
 def _without_codes(column: ColumnFacts, codes: Sequence[str]) -> ColumnFacts:

@@ -193,6 +193,7 @@ CELLS += [
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(CELLS), st.sampled_from(CELLS)), min_size=1, max_size=6), st.booleans())
 @example(rows=[("9" * 20, "")], typed=True)
+@example(rows=[("1", "a"), ("inf", "a")], typed=True)
 def test_any_table_can_be_drafted_and_read(tmp_path_factory, rows, typed: bool) -> None:
     folder = tmp_path_factory.mktemp("draft")
     frame = pl.DataFrame(rows, schema=["age", "some income"], orient="row")
