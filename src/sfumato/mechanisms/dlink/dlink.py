@@ -97,7 +97,7 @@ def hierarchical_distance(level: int, to: int, *, height: int, beta: float = 1.0
     """
     if not 1 <= to <= level <= height:
         raise ParameterError("level", f"{level} to {to}", f"must satisfy 1 <= to <= level <= {height}")
-    steps = [1.0 / (j - 1) for j in range(2, height + 1)]
+    steps = [1.0 / (j - 1) ** beta for j in range(2, height + 1)]
     return math.fsum(steps[to - 1 : level - 1]) / math.fsum(steps) if steps else 0.0
 
 
