@@ -44,6 +44,7 @@ def diffgen(kind, epsilon=2):
     return sf.DiffGen(epsilon, specializations=2, **KINDS[kind])
 
 
+@pytest.mark.cells(6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_whole_mechanism_keeps_its_epsilon(kind):
     mechanism = diffgen(kind)

@@ -126,6 +126,7 @@ def check(pair: tuple[Attribute, tuple[tuple[int, int], ...]]) -> None:
     assert parse_label(attribute, f"  {name} ") == intervals
 
 
+@pytest.mark.cells(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_label_reads_back(kind):
     @settings(max_examples=200, suppress_health_check=list(HealthCheck))

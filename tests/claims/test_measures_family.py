@@ -45,6 +45,7 @@ def shapes():
     }
 
 
+@pytest.mark.cells(1)
 @pytest.mark.parametrize("kind", ["classes", "buckets", "noise"])
 @settings(max_examples=15)
 @given(seed=seeds)

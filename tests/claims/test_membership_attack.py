@@ -231,6 +231,7 @@ def test_synthetic_rows_that_overspend_are_seen():
     assert broken.details["epsilon at least"] > 0.1 >= honest.details["epsilon at least"]
 
 
+@pytest.mark.cells(2)
 @pytest.mark.parametrize(
     "mechanism",
     [

@@ -85,6 +85,7 @@ def test_no_argument_of_the_ledger_escapes_as_a_traceback(run, act):
     assert run("ledger", "ledger.db", *words[act])[0] == 2
 
 
+@pytest.mark.cells(6)
 @pytest.mark.parametrize("name", ["~", "~root", "s3:", "http:", "-x", "out[1]", "a%20b", "file:", "caf\u00e9"])
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_names_that_engines_and_shells_expand_are_plain_names(run, name, form):

@@ -325,6 +325,7 @@ def test_the_public_page_counts_from_what_is_published_alone(opened, clinic, fil
     assert float(page.inner_text("#estimated").replace(",", "")) == pytest.approx(expected, abs=0.5)
 
 
+@pytest.mark.cells(2)
 @pytest.mark.parametrize("name", ["steward.html", "public.html"])
 @pytest.mark.parametrize("width", [360, 390, 1400])
 def test_nothing_is_wider_than_the_screen(opened, name, width):

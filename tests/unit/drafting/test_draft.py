@@ -617,6 +617,7 @@ def test_values_that_differ_in_case_are_asked_about_and_not_named(tmp_path) -> N
     assert not any(item.startswith("same:") for item in schema["town"].decide)
 
 
+@pytest.mark.cells(2)
 @pytest.mark.parametrize("sign", ["-9", "99", "k.A."])
 @pytest.mark.parametrize("first", ["0", "2"])
 def test_a_short_text_among_codes_may_mean_no_value(sign: str, first: str, tmp_path) -> None:

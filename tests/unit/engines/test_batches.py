@@ -30,6 +30,7 @@ def engine(size: int, weights: bool) -> tuple[Batches, np.ndarray, np.ndarray]:
     )
 
 
+@pytest.mark.cells(2)
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("size", [37, 700, 10**6])
 def test_answers_do_not_depend_on_the_batches(size, weights):

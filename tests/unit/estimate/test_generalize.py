@@ -66,6 +66,7 @@ ZIPS = {
 }
 
 
+@pytest.mark.cells(2)
 @pytest.mark.parametrize(
     "mechanism",
     [

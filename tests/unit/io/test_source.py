@@ -243,6 +243,7 @@ def test_errors_do_not_hold_those_of_an_engine_that_quote_cells(tmp_path) -> Non
         assert "secret-cell" not in repr((caught.value, caught.value.__cause__, caught.value.__context__))
 
 
+@pytest.mark.cells(6)
 @pytest.mark.parametrize("name", MANGLED)
 def test_drafts_of_mangled_files_load_or_are_refused(tmp_path, name: str) -> None:
     path = tmp_path / name

@@ -105,6 +105,7 @@ SCHEMA = 'name = "t"\nsource = "public"\n\n' + "\n".join(
 )
 
 
+@pytest.mark.cells(3)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_form_saved_without_a_change_changes_nothing(web, tmp_path, name):
     """`missing = [""]` of 1,563 rows was gone once the number of digits had been saved."""
