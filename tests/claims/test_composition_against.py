@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.claims.paper_tables import TABLE_1A, TABLE_2A, TABLE_2B, people, published
@@ -13,9 +14,11 @@ from tests.claims.small_worlds import random_release, small_table
 
 import sfumato as sf
 from sfumato.attacks import against, composition
+from sfumato.attacks.composing.against import open_releases
 from sfumato.claims import Claim, Neighbours, PureDP
 from sfumato.counts import Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError, ReleaseError
+from sfumato.schema import Schema
 from sfumato.web.publishing import together
 
 
@@ -135,3 +138,19 @@ def test_refusals():
     other = {name: column for name, column in TABLE_2B.items() if name != "diagnosis"}
     with pytest.raises(NotComparable, match="no earlier release carries"):
         against(published(TABLE_2A), [published(other)], table)
+
+
+def test_a_release_made_with_another_schema_is_named_with_the_columns_that_differ(tmp_path):
+    def schema(most):
+        age = {"role": "quasi", "kind": "numeric", "range": [0, most], "step": 1}
+        ill = {"role": "sensitive", "values": ["a", "b"]}
+        return Schema.parse({"name": "t", "source": "public", "attribute": {"age": age, "ill": ill}})
+
+    frame = pl.DataFrame({"age": [at % 50 for at in range(201)], "ill": ["abb"[at % 3] for at in range(201)]})
+    sf.publish(sf.read(frame, schema(60)), sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "spring")
+    assert len(open_releases([tmp_path / "spring"], schema(60))) == 1
+    with pytest.raises(ReleaseError) as error:
+        open_releases([tmp_path / "spring"], schema(20))
+    assert "spring" in str(error.value)
+    assert "`age`" in error.value.hint
+    assert "`ill`" not in error.value.hint

@@ -74,7 +74,7 @@ def open_releases(
     """
     paths = release_paths(paths, schema)
     folders = [Path(path).is_dir() for path in paths]
-    found = {at: Release.load(path, schema=schema) for at, path in enumerate(paths) if folders[at]}
+    found = {at: _loaded(path, schema) for at, path in enumerate(paths) if folders[at]}
     known = schema if schema is not None else next((release.schema for release in found.values()), None)
     for at, path in enumerate(paths):
         if folders[at]:
@@ -85,6 +85,19 @@ def open_releases(
             )
         found[at] = Release.read(path, known, groups=groups, counts=counts)
     return [found[at] for at in range(len(paths))]
+
+
+def _loaded(path: str | PathLike[str], schema: Schema | None) -> Release:
+    """Load a release by a schema; where it was made with another, say which release and what has to agree."""
+    try:
+        return Release.load(path, schema=schema)
+    except ReleaseError as error:
+        if schema is None or not error.problems:
+            raise
+        rule = f"{visible(str(path))} does not fit this schema"
+        differ = ", ".join(sorted({f"`{problem.path.removeprefix('attribute.')}`" for problem in error.problems}))
+        hint = f"releases are tried together by one schema: describe {differ} as in the schema of that release"
+        raise ReleaseError(rule, hint=hint, problems=error.problems) from None
 
 
 def release_paths(paths: Sequence[str | PathLike[str]], schema: Schema | None = None) -> list[str | PathLike[str]]:
