@@ -162,7 +162,7 @@ def examine_rows(
         int(times.sum()),
         unchanged=tuple(values),
         alone=_alone([texts[1] for texts in values.values()], times),
-        alone_on_all=_alone([read[column][1] for column in names if column != count], times),
+        alone_on_all=_alone_together(frame, count),
         intervals={attribute.name: attribute.intervals for attribute in schema.carried},
         **_few(schema, values, times),
     )
@@ -425,6 +425,18 @@ def _few(schema: Schema, values: Mapping[str, tuple[Any, np.ndarray]], times: np
         return {}
     columns = np.column_stack([codes for _, codes in values.values()])
     return rows_of_few(columns, times, rows_each=schema.rows_per_person)
+
+
+def _alone_together(frame: pl.LazyFrame, count: str | None) -> int:
+    """Return how many rows are unique on all columns of the file, those that the schema does not know as well."""
+    rows = tally(frame, frame.collect_schema().names(), "data")
+    times = rows[TIMES].to_numpy()
+    counted = times if count is None else counts_of(rows[count], times)
+    by = [column for column in rows.columns if column not in (TIMES, count)]
+    if counted is None or not by:
+        return 0
+    together = rows.select(by).with_columns(pl.Series(TIMES, counted)).group_by(by).agg(pl.col(TIMES).sum())
+    return int((together[TIMES] == 1).sum())
 
 
 def _alone(columns: Sequence[np.ndarray], times: np.ndarray) -> int:
