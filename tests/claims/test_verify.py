@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -365,6 +366,31 @@ def test_a_bare_file(tmp_path):
     assert verify(tmp_path / "t.csv", schema=SCHEMA, requirement=LDiversity(2)).holds is False
     with pytest.raises(ParameterError, match="requirement"):
         verify(tmp_path / "t.csv", schema=SCHEMA)
+
+
+def test_rows_of_a_bare_file_are_unique_on_all_its_columns(tmp_path):
+    """A column that the schema does not know was not looked at, and makes every row unique."""
+    rows = pl.DataFrame({"age": ["[0-50)"] * 4, "job": ["mason"] * 4, "illness": ["flu", "flu", "ulcer", "ulcer"]})
+    asked = {"schema": SCHEMA, "requirement": KAnonymity(2)}
+    for more, alone in (({}, 0), ({"": ["1", "2", "3", "4"]}, 4), ({"pay": ["7", "8", "9", "9"]}, 2)):
+        rows.with_columns(**{name: pl.Series(cells) for name, cells in more.items()}).write_csv(tmp_path / "t.csv")
+        assert verify(tmp_path / "t.csv", **asked).fingerprints.alone_on_all == alone
+    counted = pl.DataFrame({"age": ["[0-50)"] * 2, "illness": ["flu", "ulcer"], "pay": ["7", "8"], "n": [2, 1]})
+    counted.write_csv(tmp_path / "n.csv")
+    assert verify(tmp_path / "n.csv", **asked, counts="n").fingerprints.alone_on_all == 1
+
+
+def test_hints_for_a_bare_file_lead_somewhere(tmp_path):
+    """A column with a role was to be given one, and a file without a folder was to be verified as a folder."""
+    keyed = replace(SCHEMA, person=("name",), rows_per_person=3)
+    rows = pl.DataFrame({"name": ["a", "b"], "age": ["[0-50)"] * 2, "job": ["mason"] * 2, "illness": ["flu", "ulcer"]})
+    rows.write_csv(tmp_path / "t.csv")
+    found = {one.path: one for one in verify(tmp_path / "t.csv", schema=keyed, requirement=KAnonymity(2)).problems}
+    assert found["name"].hint.startswith("remove it: the schema says")
+    assert "omit person" in found["people"].hint
+    (tmp_path / "manifest.json").write_text("{}")
+    beside = verify(tmp_path / "t.csv", schema=keyed, requirement=KAnonymity(2)).problems
+    assert any("verify the folder" in one.hint for one in beside)
 
 
 def test_groups_of_a_bare_file(tmp_path):

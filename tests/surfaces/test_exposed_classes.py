@@ -393,6 +393,25 @@ def test_the_verifier_says_where_missing_is_the_only_second_value(tmp_path) -> N
     assert f"Warning: {said}" in bare.notes
 
 
+@pytest.mark.parametrize("method", [sf.Anatomy(2), sf.Bucketize(sf.LDiversity(2, kind="distinct"))], ids=str)
+def test_groups_in_which_missing_is_the_only_second_value_are_said_as_well(method, tmp_path) -> None:
+    """It was said of classes only: of a group, whoever is known to have answered is read off in the same way."""
+    values = ["flu", "-"] * 6 + ["C34.1", "c34-1"] * 6 + ["flu", "gout"] * 6
+    rows = pl.DataFrame({"age": [at % 6 for at in range(36)], "town": ["a"] * 36, "illness": values})
+    schema = sf.Schema.parse(tomllib.loads(f'{LISTED}\nmissing = ["-"]'))
+    release = sf.publish(sf.read(rows, schema), method)
+    release.save(tmp_path / "out", format="csv", allow_fingerprints=True)
+    groups = pl.read_csv(tmp_path / "out" / "groups.csv").group_by("group").agg("illness")["illness"].to_list()
+    known = sum("(missing)" in held and len(set(held)) == 2 for held in groups)
+    spelt = sum(set(held) == {"C34.1", "c34-1"} for held in groups)
+    assert known
+    said = [f"in {known} of {len(groups)} groups everyone whose illness is known has the same; a missing value counts"]
+    said += [f"in {spelt} of {len(groups)} groups all values of illness may be spellings of one; each"] if spelt else []
+    for stated in (release.warnings(), sf.Release.load(tmp_path / "out").warnings(), sf.verify(tmp_path / "out").notes):
+        found = [one for one in stated if "whose illness is known" in one or "spellings" in one]
+        assert all(text in one for one, text in zip(found, said, strict=True))
+
+
 @pytest.mark.parametrize(
     ("second", "said"),
     [

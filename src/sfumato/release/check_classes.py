@@ -162,7 +162,7 @@ def examine_rows(
         int(times.sum()),
         unchanged=tuple(values),
         alone=_alone([texts[1] for texts in values.values()], times),
-        alone_on_all=_alone([read[column][1] for column in names if column != count], times),
+        alone_on_all=_alone_together(frame, count),
         intervals={attribute.name: attribute.intervals for attribute in schema.carried},
         **_few(schema, values, times),
     )
@@ -254,8 +254,8 @@ def _weighed(
             table, people = (counts, None) if held is None else held
             texts = nearly_one_value(attribute.name, table, missing=_missing_codes(attribute, read), people=people)
             examined.exposed += [f"Warning: {text}" for text in texts]
-    if exact is None and asked.reads_sensitive:
-        examined.exposed += _alike_but_missing(sensitive, classes, values, times)
+    if asked.reads_sensitive:
+        examined.exposed += _alike_but_missing(sensitive, classes, values, times, word=word)
     bad = np.zeros(number, bool)
     findings = []
     for part in asked.parts:
@@ -329,7 +329,7 @@ def _of_one_value(
 
 
 def _alike_but_missing(
-    sensitive: Sequence[Attribute], classes: np.ndarray, values: Mapping[str, Texts], times: np.ndarray
+    sensitive: Sequence[Attribute], classes: np.ndarray, values: Mapping[str, Texts], times: np.ndarray, *, word: str
 ) -> list[str]:
     """Say in how many classes all known values are one, missing ones and other spellings aside, by attribute."""
     from scipy.sparse import csr_matrix
@@ -343,9 +343,10 @@ def _alike_but_missing(
         codes, width, _ = _value_codes(attribute, values[attribute.name])
         found = [_code(attribute, text) for text in distinct]
         counts = csr_matrix((times, (classes, codes)), shape=(int(classes.max(initial=-1)) + 1, width), dtype=np.int64)
-        said.append(known_alike(attribute.name, counts, _missing_codes(attribute, values[attribute.name])))
+        said.append(known_alike(attribute.name, counts, _missing_codes(attribute, values[attribute.name]), word=word))
         if near:
-            said.append(spelt_alike(attribute.name, counts, _first_codes(found, codes, places, near=near, width=width)))
+            first = _first_codes(found, codes, places, near=near, width=width)
+            said.append(spelt_alike(attribute.name, counts, first, word=word))
     return [f"Warning: {sentence}" for sentence in said if sentence]
 
 
@@ -424,6 +425,18 @@ def _few(schema: Schema, values: Mapping[str, tuple[Any, np.ndarray]], times: np
         return {}
     columns = np.column_stack([codes for _, codes in values.values()])
     return rows_of_few(columns, times, rows_each=schema.rows_per_person)
+
+
+def _alone_together(frame: pl.LazyFrame, count: str | None) -> int:
+    """Return how many rows are unique on all columns of the file, those that the schema does not know as well."""
+    rows = tally(frame, frame.collect_schema().names(), "data")
+    times = rows[TIMES].to_numpy()
+    counted = times if count is None else counts_of(rows[count], times)
+    by = [column for column in rows.columns if column not in (TIMES, count)]
+    if counted is None or not by:
+        return 0
+    together = rows.select(by).with_columns(pl.Series(TIMES, counted)).group_by(by).agg(pl.col(TIMES).sum())
+    return int((together[TIMES] == 1).sum())
 
 
 def _alone(columns: Sequence[np.ndarray], times: np.ndarray) -> int:

@@ -83,8 +83,7 @@ class Exposed:
 
     def among(self, number: int | str) -> str:
         """Say in how many of all classes something is so."""
-        many = number if isinstance(number, str) else f"{number:,}"
-        return f"in {many} of {count_of(self.classes, self.word, f'{self.word}{_PLURAL[self.word]}')}"
+        return _among(number, self.classes, self.word)
 
     def alone(self) -> str:
         """Say how many classes hold one person; nothing where none does."""
@@ -112,6 +111,12 @@ class Exposed:
     def sentences(self) -> list[str]:
         """Say all of it, one sentence each."""
         return [f"{text[0].upper()}{text[1:]}." for text in filter(None, (self.alone(), *self.one_value()))]
+
+
+def _among(number: int | str, classes: int, word: str) -> str:
+    """Say in how many of all classes, or groups, something is so."""
+    many = number if isinstance(number, str) else f"{number:,}"
+    return f"in {many} of {count_of(classes, word, f'{word}{_PLURAL[word]}')}"
 
 
 def _valueless(missing: int, alike: int) -> str:
@@ -332,45 +337,48 @@ def _nearly_alike_on(release: Release, attribute: Attribute) -> list[str]:
 def _alike_but_missing(release: Release) -> list[str]:
     """Warn of classes in which all known values are one, missing ones and other spellings aside."""
     asked = release.claim.promise
-    if not isinstance(asked, Requirement) or not asked.reads_sensitive or release.form != "generalized":
+    if not isinstance(asked, Requirement) or not asked.reads_sensitive:
         return []
+    word = "group" if release.form == "buckets" else "class"
     found = [
-        known_alike(attribute.name, release.groups.histogram(attribute.name), attribute.no_value_codes)
+        known_alike(attribute.name, release.groups.histogram(attribute.name), attribute.no_value_codes, word=word)
         for attribute in release.carried
         if attribute.role == "sensitive"
     ]
     found += [
-        spelt_alike(attribute.name, release.groups.histogram(attribute.name), near_codes(attribute.texts()))
+        spelt_alike(attribute.name, release.groups.histogram(attribute.name), near_codes(attribute.texts()), word=word)
         for attribute in release.carried
         if attribute.role == "sensitive" and isinstance(attribute.domain, Values)
     ]
     return list(filter(None, found))
 
 
-def spelt_alike(name: str, counts: csr_matrix, first: Sequence[int]) -> str:
+def spelt_alike(name: str, counts: csr_matrix, first: Sequence[int], *, word: str) -> str:
     """Say in how many classes all values may be spellings of one; `first` of each value, as `near_codes` returns it."""
     from scipy.sparse import csr_matrix as matrix
 
     width = counts.shape[1]
     if list(first) == list(range(width)):
         return ""
+    counts = (counts > 0).astype(np.int64)
     joined = (counts @ matrix((np.ones(width, np.int64), (np.arange(width), first)), shape=(width, width))).tocsr()
     alike = int(((np.diff(counts.indptr) > 1) & (np.diff(joined.indptr) == 1)).sum())
     if not alike:
         return ""
-    of = f"in {alike:,} of {count_of(counts.shape[0], 'class', 'classes')} all values of {name}"
+    of = f"{_among(alike, counts.shape[0], word)} all values of {name}"
     return f"{of} may be spellings of one; each counts as a value of its own"
 
 
-def known_alike(name: str, counts: csr_matrix, missing: Sequence[int]) -> str:
+def known_alike(name: str, counts: csr_matrix, missing: Sequence[int], *, word: str) -> str:
     """Say in how many classes everyone whose value is known has the same, and the others are `missing`; else nothing.
 
     `counts` has a line for each class and a column for each value.
     """
     known = np.setdiff1d(np.arange(counts.shape[1]), missing)
+    counts = counts > 0
     values, without = np.diff(counts.indptr), np.diff(counts[:, known].indptr)
     alike = int(((values >= 2) & (without <= 1)).sum())
     if not alike:
         return ""
-    of = f"in {alike:,} of {count_of(counts.shape[0], 'class', 'classes')} everyone whose {name} is known has the same"
+    of = f"{_among(alike, counts.shape[0], word)} everyone whose {name} is known has the same"
     return f"{of}; a missing value counts as a value of its own"

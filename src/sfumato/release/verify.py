@@ -49,6 +49,10 @@ __all__ = ["verify"]
 
 
 _DRAWN = "the rows that were counted are noisy or synthetic: they do not show how many people there are"
+_NO_FOLDER = (
+    "a file without its folder cannot show it: in a schema for this file omit person, and say with rows_per_person at "
+    "most how many rows anybody has"
+)
 _SYSTEM_FILES = {".DS_Store", ".localized", "Thumbs.db", "desktop.ini"}
 
 
@@ -394,7 +398,7 @@ def _uncounted(schema: Schema, columns: Mapping[str, str], texts: Mapping[str, S
 
 
 def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str | None, counts: str | None) -> Verdict:
-    frame = scan(path)
+    frame, beside = scan(path), (path.parent / MANIFEST).is_file()
     present = frame.collect_schema().names()
     columns = columns_of(schema, present)
     if groups is not None and groups not in present:
@@ -403,11 +407,15 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
     if not columns:
         raise ReleaseError(f"{path.name} has no column of the schema", hint="give the schema of this table")
     extra = [column for column in present if column not in (*columns.values(), groups, counts)]
+    named = {name for one in schema.role("identifier") for name in (one.name, one.column)} | set(schema.person_columns)
+    keys = dict.fromkeys(named, "remove it: the schema says that it tells who a row is about, so it is never published")
     problems = [
         Problem(
             column,
             "is a column that no claim covers",
-            f"--counts {column} where it says for how many people a line stands; else remove it"
+            keys[column]
+            if column in keys
+            else f"--counts {column} where it says for how many people a line stands; else remove it"
             if named_like_counts(column)
             else "remove it, or give it a role in the schema",
         )
@@ -422,7 +430,8 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
     needed = {attribute.where for attribute in schema.carried if attribute.ordered}
     needed |= {attribute.where for attribute in schema.sensitive if requirement.reads_sensitive}
     hint = "add them to `values` of the schema, or to `same` where they are spellings of one"
-    problems += examined.problems + [replace(p, hint=hint) for p in unread if p.path in needed]
+    problems += [replace(p, hint=_NO_FOLDER) if p.path == PEOPLE and not beside else p for p in examined.problems]
+    problems += [replace(p, hint=hint) for p in unread if p.path in needed]
     absent = [attribute.name for attribute in schema.quasi if attribute.name not in columns]
     notes = [*_nothing_asked(requirement), *(f"{name} is not in the table: read as *" for name in absent)]
     notes += [f"{p.path}: {p.rule}; they are compared by text" for p in unread if p.path not in needed]
