@@ -6,6 +6,7 @@ import io
 import json
 import tomllib
 
+import polars as pl
 import pytest
 
 from sfumato.cli.main import main
@@ -43,6 +44,12 @@ def asked(schema, monkeypatch, capsys, *answers):
     with pytest.raises(SystemExit) as stopped:
         main(["decide", str(schema)])
     return stopped.value.code, capsys.readouterr(), schema.read_text("utf-8")
+
+
+def exit_of(*words):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(word) for word in words])
+    return stopped.value.code
 
 
 def test_questions_are_answered_one_by_one(schema, monkeypatch, capsys):
@@ -121,6 +128,9 @@ COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
         (COUPLES, ["1", "2", "yes", "1"], {"rows_per_person": 1}, "row", 1),
         (COUPLES, ["1", "no"], {"rows_per_person": 1, "not_person": ["age_wife"]}, "person", 0),
         (COUNTED, ["1", "n", "n", "n"], {"rows_per_person": 1}, "row", 1),
+        (COUNTED, ["rows", "rows", "n", "yes"], {}, "row", 1),  # a row that is no person may stand for several
+        (COUNTED, ["rows", "no"], {"not_person": ["n"]}, "row", 0),
+        (COUNTED, ["1", "rows", "s"], {"rows_per_person": 1}, "row", 1),
         (HOMES, ["1", "person"], {"rows_per_person": 1, "not_person": ["home id"]}, "person", 0),
         (HOMES, ["5", "4"], {"rows_per_person": 4, "not_person": ["home id"]}, "person", 0),
         (HOMES, ["1", "mrn"], {"person": "mrn", "rows_per_person": 1, "not_person": ["home id"]}, "person", 0),
@@ -141,6 +151,30 @@ def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft,
     assert Schema.parse(found).unit == unit
     asked_of_key = any(question.startswith("person:") for question in found.get("decide", []))
     assert Schema.parse(found).person_in_question == ("person" in found and asked_of_key)
+
+
+@pytest.mark.parametrize("name", ["aantal", "total"])
+def test_a_table_of_counts_is_not_published_where_rows_are_no_people(tmp_path, monkeypatch, capsys, name):
+    cells = [
+        (town, age, illness, (place + age) % 3)
+        for place, town in enumerate("ABC")
+        for age in range(20, 32)
+        for illness in ("flu", "gout", "none", "cold")
+    ]
+    data, path = tmp_path / "cells.csv", tmp_path / "s.toml"
+    pl.DataFrame(cells, schema=["gemeente", "leeftijd", "diagnose", name], orient="row").write_csv(data)
+    exit_of("draft", data, "-o", path)
+    _, said, text = asked(path, monkeypatch, capsys, "s", "rows", name, name, name, *[""] * 20)
+    (left,) = (one for one in tomllib.loads(text)["decide"] if one.startswith("rows_per_person:"))
+    assert f"is {name} the number of people?" in left
+    assert said.err.count("write a row for each person into the file") == 3
+    exit_of("check", data, path)
+    assert "each row is counted as one" in " ".join(capsys.readouterr().out.split())
+    publish = ("publish", "mondrian", data, path, "-o", tmp_path / "out", "--k", "5", "--undecided")
+    assert exit_of(*publish) != 0
+    assert f'not_person = ["{name}"] if it counts something else' in " ".join(capsys.readouterr().err.split())
+    path.write_text(f'not_person = ["{name}"]\n{text}', "utf-8")
+    assert exit_of(*publish) == 0
 
 
 @pytest.mark.parametrize(
