@@ -8,6 +8,7 @@ import tomllib
 
 import polars as pl
 import pytest
+import tomlkit
 
 from sfumato.cli.main import main
 from sfumato.drafting import units
@@ -256,3 +257,86 @@ def test_a_text_is_moved_between_missing_and_values(
     held = tomllib.loads(text)["attribute"]["x"]
     assert code == 0
     assert (held["missing"], held["values"]) == (["-", "k.A.", "a"] if missing is ... else missing, values)
+
+
+MOVED = "missing: does '-' (3 rows) say that there is no value? else move it to `values`"
+SEVERAL = "missing: do '-' and '?' say that there is no value? else move an answer to `values`"
+CODE = "missing: does 99, the largest number, say that there is no value? then add it to `missing`"
+SAME = 'same: do values that differ only in case mean the same? then same = { m = ["M", "male"] }'
+COMMAS = "decimal: do the commas mark decimals?"
+DAYS = "format: no date of the file tells day from month; which is it?"
+NOMINAL = {"kind": "nominal", "missing": ["", "-"], "values": ["neg", "Neg"]}
+NUMERIC = {"kind": "numeric", "range": [0, 100], "decimal": ",", "missing": ["k.A."]}
+DATED = {"kind": "date", "range": ["2020-01-01", "2021-01-01"], "format": "%d/%m/%Y"}
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "keys", "changed"),
+    [
+        (MOVED, "yes", NOMINAL, {}),
+        (MOVED, "no", NOMINAL, {"missing": [""], "values": ["neg", "Neg", "-"]}),
+        (MOVED, "no", {**NOMINAL, "missing": ["-"]}, {"missing": None, "values": ["neg", "Neg", "-"]}),
+        (MOVED, "k.A.", NOMINAL, None),
+        (MOVED, 'missing = ["", "-", "?"]', NOMINAL, {"missing": ["", "-", "?"]}),
+        (SEVERAL, "No", NOMINAL, None),  # which of them?
+        (CODE, "yes", NUMERIC, None),
+        (CODE, "no", NUMERIC, {}),
+        (CODE, '["k.A.", "99"]', NUMERIC, {"missing": ["k.A.", "99"]}),
+        (SAME, "yes", NOMINAL, None),
+        (SAME, "no", NOMINAL, {}),
+        (SAME, "{ neg = [Neg] }", NOMINAL, None),
+        (SAME, '{ negative = ["neg."] }', NOMINAL, None),
+        (COMMAS, "yes", NUMERIC, {}),
+        (COMMAS, "no", NUMERIC, None),
+        (COMMAS, "comma", NUMERIC, None),
+        (DAYS, "yes", DATED, None),
+        (DAYS, "%m/%d", DATED, None),
+        (DAYS, "%m/%d/%Y", DATED, {"format": "%m/%d/%Y"}),
+        ("values: is 'neg' an answer?", "no", NOMINAL, None),
+    ],
+)
+def test_an_answer_is_written_only_in_the_form_of_its_key(
+    tmp_path, monkeypatch, capsys, question, typed, keys, changed
+):
+    path = tmp_path / "s.toml"
+    table = tomlkit.dumps({"name": "t", "attribute": {"x": {"role": "quasi", **keys, "decide": [question]}}})
+    path.write_text(table, "utf-8")
+    _, said, text = asked(path, monkeypatch, capsys, typed)
+    held = tomllib.loads(text)["attribute"]["x"]
+    topic = question.partition(":")[0]
+    if changed is None:
+        assert text == table
+        assert f"{topic} = {typed}: " in said.err
+        assert "Enter keeps it as it is, or type " in said.err
+        assert said.err.count(f"{topic} = ") == 1  # what to type is the value alone
+    else:
+        assert "decide" not in held
+        assert held == {key: one for key, one in {"role": "quasi", **keys, **changed}.items() if one is not None}
+
+
+def test_spellings_are_taken_out_of_the_values(tmp_path, monkeypatch, capsys):
+    path, data = tmp_path / "s.toml", tmp_path / "d.csv"
+    listed = """values = [
+  "neg",  # as the laboratory writes it
+  "neg.",
+  "pos", "positiv",
+]  # every value of the file
+"""
+    head = 'name = "t"\nrows_per_person = 1\n[attribute.HIV]\nrole = "sensitive"\n'
+    path.write_text(f"{head}{listed}decide = [{json.dumps(SAME)}]\n", "utf-8")
+    data.write_text("HIV\nneg\nneg.\npos\npositiv\n", "utf-8")
+    _, said, text = asked(path, monkeypatch, capsys, '{ neg = ["neg."], pos = ["positiv"] }')
+    held = tomllib.loads(text)["attribute"]["HIV"]
+    assert held == {"role": "sensitive", "values": ["neg", "pos"], "same": {"neg": ["neg."], "pos": ["positiv"]}}
+    assert "# as the laboratory writes it" in text
+    assert "# every value of the file" in text
+    assert "Every question is answered" in said.out
+    assert exit_of("check", data, path) == 0
+
+
+def test_spellings_are_taken_out_of_the_groups(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "s.toml"
+    groups = 'groups = { ill = ["pos", "positiv"], well = ["neg"] }'
+    path.write_text(f'name = "t"\n[attribute.x]\nrole = "quasi"\n{groups}\ndecide = [{json.dumps(SAME)}]\n', "utf-8")
+    _, _, text = asked(path, monkeypatch, capsys, '{ pos = ["positiv"] }')
+    assert tomllib.loads(text)["attribute"]["x"]["groups"] == {"ill": ["pos"], "well": ["neg"]}

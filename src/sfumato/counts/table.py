@@ -402,8 +402,8 @@ class Table:
     def suspected_keys(self) -> list[Problem]:
         """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.
 
-        Only where the schema says that rows are people; elsewhere for columns that look like a number of people, as a row
-        may stand for several of them or for nobody. Where it names their key (`person`), another key-like column
+        Only where the schema says that rows are people; elsewhere for columns that look like a number of people, as a
+        row may stand for several of them or for nobody. Where it names their key (`person`), another key-like column
         is one if its rows agree as those of a person do while those of the named key do not, and a part of the key is
         one if the keys that share it do. A named key that hardly repeats silences nothing: each row is a person then.
         """
