@@ -6,7 +6,9 @@ import io
 import json
 import tomllib
 
+import polars as pl
 import pytest
+import tomlkit
 
 from sfumato.cli.main import main
 from sfumato.drafting import units
@@ -43,6 +45,12 @@ def asked(schema, monkeypatch, capsys, *answers):
     with pytest.raises(SystemExit) as stopped:
         main(["decide", str(schema)])
     return stopped.value.code, capsys.readouterr(), schema.read_text("utf-8")
+
+
+def exit_of(*words):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(word) for word in words])
+    return stopped.value.code
 
 
 def test_questions_are_answered_one_by_one(schema, monkeypatch, capsys):
@@ -121,6 +129,9 @@ COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
         (COUPLES, ["1", "2", "yes", "1"], {"rows_per_person": 1}, "row", 1),
         (COUPLES, ["1", "no"], {"rows_per_person": 1, "not_person": ["age_wife"]}, "person", 0),
         (COUNTED, ["1", "n", "n", "n"], {"rows_per_person": 1}, "row", 1),
+        (COUNTED, ["rows", "rows", "n", "yes"], {}, "row", 1),  # a row that is no person may stand for several
+        (COUNTED, ["rows", "no"], {"not_person": ["n"]}, "row", 0),
+        (COUNTED, ["1", "rows", "s"], {"rows_per_person": 1}, "row", 1),
         (HOMES, ["1", "person"], {"rows_per_person": 1, "not_person": ["home id"]}, "person", 0),
         (HOMES, ["5", "4"], {"rows_per_person": 4, "not_person": ["home id"]}, "person", 0),
         (HOMES, ["1", "mrn"], {"person": "mrn", "rows_per_person": 1, "not_person": ["home id"]}, "person", 0),
@@ -141,6 +152,30 @@ def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft,
     assert Schema.parse(found).unit == unit
     asked_of_key = any(question.startswith("person:") for question in found.get("decide", []))
     assert Schema.parse(found).person_in_question == ("person" in found and asked_of_key)
+
+
+@pytest.mark.parametrize("name", ["aantal", "total"])
+def test_a_table_of_counts_is_not_published_where_rows_are_no_people(tmp_path, monkeypatch, capsys, name):
+    cells = [
+        (town, age, illness, (place + age) % 3)
+        for place, town in enumerate("ABC")
+        for age in range(20, 32)
+        for illness in ("flu", "gout", "none", "cold")
+    ]
+    data, path = tmp_path / "cells.csv", tmp_path / "s.toml"
+    pl.DataFrame(cells, schema=["gemeente", "leeftijd", "diagnose", name], orient="row").write_csv(data)
+    exit_of("draft", data, "-o", path)
+    _, said, text = asked(path, monkeypatch, capsys, "s", "rows", name, name, name, *[""] * 20)
+    (left,) = (one for one in tomllib.loads(text)["decide"] if one.startswith("rows_per_person:"))
+    assert f"is {name} the number of people?" in left
+    assert said.err.count("write a row for each person into the file") == 3
+    exit_of("check", data, path)
+    assert "each row is counted as one" in " ".join(capsys.readouterr().out.split())
+    publish = ("publish", "mondrian", data, path, "-o", tmp_path / "out", "--k", "5", "--undecided")
+    assert exit_of(*publish) != 0
+    assert f'not_person = ["{name}"] if it counts something else' in " ".join(capsys.readouterr().err.split())
+    path.write_text(f'not_person = ["{name}"]\n{text}', "utf-8")
+    assert exit_of(*publish) == 0
 
 
 @pytest.mark.parametrize(
@@ -222,3 +257,86 @@ def test_a_text_is_moved_between_missing_and_values(
     held = tomllib.loads(text)["attribute"]["x"]
     assert code == 0
     assert (held["missing"], held["values"]) == (["-", "k.A.", "a"] if missing is ... else missing, values)
+
+
+MOVED = "missing: does '-' (3 rows) say that there is no value? else move it to `values`"
+SEVERAL = "missing: do '-' and '?' say that there is no value? else move an answer to `values`"
+CODE = "missing: does 99, the largest number, say that there is no value? then add it to `missing`"
+SAME = 'same: do values that differ only in case mean the same? then same = { m = ["M", "male"] }'
+COMMAS = "decimal: do the commas mark decimals?"
+DAYS = "format: no date of the file tells day from month; which is it?"
+NOMINAL = {"kind": "nominal", "missing": ["", "-"], "values": ["neg", "Neg"]}
+NUMERIC = {"kind": "numeric", "range": [0, 100], "decimal": ",", "missing": ["k.A."]}
+DATED = {"kind": "date", "range": ["2020-01-01", "2021-01-01"], "format": "%d/%m/%Y"}
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "keys", "changed"),
+    [
+        (MOVED, "yes", NOMINAL, {}),
+        (MOVED, "no", NOMINAL, {"missing": [""], "values": ["neg", "Neg", "-"]}),
+        (MOVED, "no", {**NOMINAL, "missing": ["-"]}, {"missing": None, "values": ["neg", "Neg", "-"]}),
+        (MOVED, "k.A.", NOMINAL, None),
+        (MOVED, 'missing = ["", "-", "?"]', NOMINAL, {"missing": ["", "-", "?"]}),
+        (SEVERAL, "No", NOMINAL, None),  # which of them?
+        (CODE, "yes", NUMERIC, None),
+        (CODE, "no", NUMERIC, {}),
+        (CODE, '["k.A.", "99"]', NUMERIC, {"missing": ["k.A.", "99"]}),
+        (SAME, "yes", NOMINAL, None),
+        (SAME, "no", NOMINAL, {}),
+        (SAME, "{ neg = [Neg] }", NOMINAL, None),
+        (SAME, '{ negative = ["neg."] }', NOMINAL, None),
+        (COMMAS, "yes", NUMERIC, {}),
+        (COMMAS, "no", NUMERIC, None),
+        (COMMAS, "comma", NUMERIC, None),
+        (DAYS, "yes", DATED, None),
+        (DAYS, "%m/%d", DATED, None),
+        (DAYS, "%m/%d/%Y", DATED, {"format": "%m/%d/%Y"}),
+        ("values: is 'neg' an answer?", "no", NOMINAL, None),
+    ],
+)
+def test_an_answer_is_written_only_in_the_form_of_its_key(
+    tmp_path, monkeypatch, capsys, question, typed, keys, changed
+):
+    path = tmp_path / "s.toml"
+    table = tomlkit.dumps({"name": "t", "attribute": {"x": {"role": "quasi", **keys, "decide": [question]}}})
+    path.write_text(table, "utf-8")
+    _, said, text = asked(path, monkeypatch, capsys, typed)
+    held = tomllib.loads(text)["attribute"]["x"]
+    topic = question.partition(":")[0]
+    if changed is None:
+        assert text == table
+        assert f"{topic} = {typed}: " in said.err
+        assert "Enter keeps it as it is, or type " in said.err
+        assert said.err.count(f"{topic} = ") == 1  # what to type is the value alone
+    else:
+        assert "decide" not in held
+        assert held == {key: one for key, one in {"role": "quasi", **keys, **changed}.items() if one is not None}
+
+
+def test_spellings_are_taken_out_of_the_values(tmp_path, monkeypatch, capsys):
+    path, data = tmp_path / "s.toml", tmp_path / "d.csv"
+    listed = """values = [
+  "neg",  # as the laboratory writes it
+  "neg.",
+  "pos", "positiv",
+]  # every value of the file
+"""
+    head = 'name = "t"\nrows_per_person = 1\n[attribute.HIV]\nrole = "sensitive"\n'
+    path.write_text(f"{head}{listed}decide = [{json.dumps(SAME)}]\n", "utf-8")
+    data.write_text("HIV\nneg\nneg.\npos\npositiv\n", "utf-8")
+    _, said, text = asked(path, monkeypatch, capsys, '{ neg = ["neg."], pos = ["positiv"] }')
+    held = tomllib.loads(text)["attribute"]["HIV"]
+    assert held == {"role": "sensitive", "values": ["neg", "pos"], "same": {"neg": ["neg."], "pos": ["positiv"]}}
+    assert "# as the laboratory writes it" in text
+    assert "# every value of the file" in text
+    assert "Every question is answered" in said.out
+    assert exit_of("check", data, path) == 0
+
+
+def test_spellings_are_taken_out_of_the_groups(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "s.toml"
+    groups = 'groups = { ill = ["pos", "positiv"], well = ["neg"] }'
+    path.write_text(f'name = "t"\n[attribute.x]\nrole = "quasi"\n{groups}\ndecide = [{json.dumps(SAME)}]\n', "utf-8")
+    _, _, text = asked(path, monkeypatch, capsys, '{ pos = ["positiv"] }')
+    assert tomllib.loads(text)["attribute"]["x"]["groups"] == {"ill": ["pos"], "well": ["neg"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ __all__ = ["decide"]
 
 _TRIES = 3  # answers that cannot be meant, after which a question is left open
 _COPIES = "duplicates"  # topic of the question whether rows that are copies are different people
+_MOVES = "? else move it to `values`"  # in a question about a single text
 _PUBLIC = " public"  # behind a range or a list: it is publicly known, not read off the data
 
 
@@ -170,10 +172,56 @@ def _answered(text: str, one: Decision, typed: str) -> str:
     if not _takes_a_value(one):
         hint = "no if they are different people; Enter, s or q" if one.topic == _COPIES else "Enter, s or q"
         raise ParameterError("answer", typed[:40], "cannot be written for this question", hint=hint)
+    agrees = typed.casefold() if typed.casefold() in ("yes", "no") else ""
+    if agrees and (after := _agreed(text, decision, agrees)):
+        return after
+    typed = re.sub(rf"^{one.topic}\s*=\s*", "", typed)
     public = typed.endswith(_PUBLIC)
-    value = _value(typed.removesuffix(_PUBLIC) if public else typed)
-    keys = {one.topic: value, **({"source": "public"} if public else {})}
-    return answered(text, decision, keys)
+    value = agrees == "yes" if agrees else _value(typed.removesuffix(_PUBLIC) if public else typed)
+    after = answered(text, decision, {one.topic: value, **({"source": "public"} if public else {})})
+    _require_form(after, decision, typed)
+    return after
+
+
+def _agreed(text: str, decision: Decision, typed: str) -> str | None:
+    """Return the file where `yes` or `no` answers a question whether something is so, None where it takes a value.
+
+    `yes` keeps what stands in the file; where the question goes on by what to write "then", `no` does. `no` takes a
+    text out of `missing` where the question says so.
+    """
+    from sfumato.drafting import answered, changed, keys_of
+
+    held = keys_of(text, decision.attribute).get(decision.topic)
+    if not re.match(r"(do|does|is|are|may) ", decision.question):
+        return None
+    to_write = "? then " in decision.question
+    if typed == ("no" if to_write else "yes") and (to_write or held is not None):
+        return answered(text, decision)
+    if typed == "no" and decision.topic == "missing" and _MOVES in decision.question and isinstance(held, list):
+        blank = [none for none in held if not none.strip()]  # of which it does not ask
+        after = answered(text, decision, {"missing": blank})
+        return after if blank else changed(after, {"missing": None}, attribute=decision.attribute)
+    return None
+
+
+def _require_form(text: str, decision: Decision, typed: str) -> None:
+    """Raise where the file would not be read because of an answer, and say what to type."""
+    from sfumato.errors import ParameterError, SchemaError
+    from sfumato.schema import Schema
+
+    raw = tomllib.loads(text)
+    where, table = decision.topic, raw
+    if decision.attribute:
+        where, table = f"attribute.{decision.attribute}.{where}", raw["attribute"][decision.attribute]
+    if decision.topic == "values" and isinstance(table["values"], str | list):
+        return  # the name of a file, which stands beside the schema, or what the other keys are checked against
+    try:
+        Schema.parse(raw)
+    except SchemaError as error:
+        for one in error.problems:
+            if one.path == where:
+                hint = f"Enter keeps it as it is, or type {one.hint.replace(f'{decision.topic} = ', '')}"
+                raise ParameterError(decision.topic, typed[:40], one.rule, hint=hint) from None
 
 
 def _value(typed: str) -> Any:

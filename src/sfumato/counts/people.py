@@ -624,12 +624,13 @@ def visit_like(name: str) -> bool:
 
 
 def counting_columns(source: Source, schema: Schema) -> list[Problem]:
-    """Return a problem for each column that may say how many people a row stands for, where rows are called people.
+    """Return a problem for each column that may say how many people a row stands for, where rows are counted.
 
     By its name, where its cells are whole numbers and not all 1. `not_person` says that it counts something else.
     """
-    if schema.person or schema.unit != "person":
+    if schema.person:
         return []
+    each, if_person = _as_counted(schema)
     said = {attribute.column_name: attribute for attribute in schema.attributes}
     found = []
     for column in source.columns:
@@ -639,13 +640,18 @@ def counting_columns(source: Source, schema: Schema) -> list[Problem]:
             continue
         texts = _texts(source.collect(source.scan([column]))[column]).drop_nulls().unique()
         if holds_counts(column, texts.to_list()):
-            rule = "may be the number of people a row stands for, and each row is counted as one person"
+            rule = f"may be the number of people a row stands for, and each row is counted as one{each}"
             hint = (
                 "write a row for each person (none for 0) and remove the column; "
-                f'not_person = ["{column}"] if each row is one person and it counts something else'
+                f'not_person = ["{column}"] if {if_person}it counts something else'
             )
             found.append(Problem(known.where if known is not None else column, rule, hint))
     return found
+
+
+def _as_counted(schema: Schema) -> tuple[str, str]:
+    """Return the words for what each row is counted as, and for what has to be so if a column counts nobody."""
+    return (" person", "each row is one person and ") if schema.unit == "person" else ("", "")
 
 
 def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
@@ -654,8 +660,9 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
     Of n people in P combinations two agree unless chance, at most exp(-n^2 / 2P), has it otherwise. Judged on the first
     rows. `not_person` says that it counts something else.
     """
-    if schema.person or schema.unit != "person" or schema.rows_per_person > 1 or source.grouped:
+    if schema.person or schema.rows_per_person > 1 or source.grouped:
         return []
+    each, if_person = _as_counted(schema)
     published = {attribute.column_name: attribute for attribute in schema.published}
     named = {attribute.column_name: attribute.name for attribute in schema.attributes}
     frame = source.collect(source.scan(source.columns).head(_FIRST_ROWS))
@@ -674,11 +681,11 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
         if texts.n_unique() < len(texts) and holds_counts(column, texts.unique().to_list()):
             rule = (
                 f"holds whole numbers, and {within_first(source, frame.height)}no two rows agree in the other "
-                "published columns, as in a table of counts: each row is counted as one person"
+                f"published columns, as in a table of counts: each row is counted as one{each}"
             )
             hint = (
                 "write a row for each person (none for 0) and remove the column; "
-                f'not_person = ["{column}"] if each row is one person and it counts something else'
+                f'not_person = ["{column}"] if {if_person}it counts something else'
             )
             where = published[column].where if column in published else column
             return [Problem(where, rule, hint)]
@@ -803,14 +810,15 @@ def _one_row_of_each(source: Source, schema: Schema) -> Source:
 def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) -> list[Problem]:
     """Return a problem for each column that looks like a person's key and repeats more often than the schema says.
 
-    Also for each that may say how many people a row stands for.
+    Also for each that may say how many people a row stands for, where rows are called people.
 
     `known_rows` remembers how often columns repeat, so that each is read once.
     """
     if schema.person:
         return []
     said = {attribute.column_name: attribute for attribute in schema.attributes}
-    problems, unknown = counting_columns(source, schema), []
+    problems = counting_columns(source, schema) if schema.unit == "person" else []
+    unknown = []
     reached = _addresses(source)
     for column in source.columns:
         known = said.get(column)

@@ -18,6 +18,7 @@ from tomlkit.items import AoT, Array, Table
 
 from sfumato.errors import ParameterError
 from sfumato.schema.attribute import Role
+from sfumato.schema.domain import value_text
 
 __all__ = [
     "Decision",
@@ -218,6 +219,8 @@ def answered_alike(text: str, group: Iterable[Decision], keys: Mapping[str, Any]
             raise ParameterError("decision", topic, "is no longer open", hint="list them again")
         given = dict(keys or {})
         _set(table, given | _moved(table, decision, given))
+        if decision.topic == "same" and isinstance(given.get("same"), Mapping):
+            _take_out(table, given["same"])
         _close(table, [decision.place])
     return document.as_string()
 
@@ -235,6 +238,17 @@ def _moved(table: Any, decision: Decision, keys: Mapping[str, Any]) -> dict[str,
         return {}
     old, new, held = ([str(text) for text in texts or ()] for texts in lists)
     return {other: [*(text for text in held if text not in new), *(text for text in old if text not in [*new, *held])]}
+
+
+def _take_out(table: Any, same: Mapping[str, Any]) -> None:
+    """Take spellings out of `values` and `groups`, where only the value that they are read as may stand."""
+    spelt = [one for held in same.values() if isinstance(held, list) for one in held]
+    gone = {value_text(one) for one in spelt} - {name.strip() for name in same}
+    groups = table.get("groups")
+    for listed in (table.get("values"), *(groups.values() if isinstance(groups, Mapping) else ())):
+        for place in reversed(range(len(listed))) if isinstance(listed, Array) else ():
+            if value_text(listed[place]) in gone:
+                del listed[place]
 
 
 def without_rows(question: str) -> str:

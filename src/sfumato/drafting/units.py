@@ -50,7 +50,7 @@ _TAKES: dict[UnitQuestion, str] = {
     "visits": "no, the most rows that a person has, the column that says who a row is about, or rows if nobody knows",
     "household": "person, household, the most rows that a person has, or the column that says who a row is about",
     "two people": "no if a row is about one person alone, or rows if rows are not people",
-    "counts": "person if each row is one person, or rows if rows are not people",
+    "counts": "person if each row is one person, or no if rows are not people and the column counts something else",
     "kept": "all, or the most rows of a person that are kept",
     "key": "yes, another column, the most rows that a person has where no column says who, or rows if nobody knows",
 }
@@ -109,8 +109,9 @@ def unit_answers(kind: UnitQuestion) -> str:
 def with_unit(text: str, decision: Decision, unit: str) -> str:
     """Return the file with an answer to a question about who a row is about; what is no answer to it is refused.
 
-    `rows` says that rows are not people, or that nobody knows: promises then speak of rows. Nothing is assumed: only
-    where a key is known does an empty answer keep the rows that the file says.
+    `rows` says that rows are not people, or that nobody knows: promises then speak of rows. It does not say whether a
+    column counts people. Nothing is assumed: only where a key is known does an empty answer keep the rows that the file
+    says.
     """
     held = keys_of(text)
     kind = unit_question(decision, held)
@@ -118,8 +119,8 @@ def with_unit(text: str, decision: Decision, unit: str) -> str:
         raise ParameterError("decision", decision.topic or "question", "does not ask who a row is about")
     if kind == "kept":
         return _with_kept(text, decision, unit)
-    if unit == "rows" or (kind == "household" and unit == "household"):
-        return changed(text, {"person": None, "rows_per_person": None}, closes=_TOPICS)
+    if kind != "counts" and (unit == "rows" or (kind == "household" and unit == "household")):
+        return changed(without_unit_questions(text, rows=True), {"person": None, "rows_per_person": None})
     if kind in ("two people", "counts"):
         return _with_something_else(text, decision, unit, kind)
     if kind == "household":
@@ -170,7 +171,7 @@ def _with_kept(text: str, decision: Decision, unit: str) -> str:
 def _with_something_else(text: str, decision: Decision, unit: str, kind: UnitQuestion) -> str:
     """Return the file with a column that neither counts people nor describes a second one."""
     said = decision.question.rpartition(_ELSE)[2]
-    if unit == ("person" if kind == "counts" else "no") and said != decision.question:
+    if unit in (("person", "no") if kind == "counts" else ("no",)) and said != decision.question:
         named = [*map(str, keys_of(text).get("not_person", ())), *json.loads(said)]
         return answered(text, decision, {"not_person": list(dict.fromkeys(named))})
     if unit in ("yes", "2") or (said != decision.question and [unit] == json.loads(said)):
@@ -180,12 +181,13 @@ def _with_something_else(text: str, decision: Decision, unit: str, kind: UnitQue
 
 
 def without_unit_questions(text: str, *, rows: bool) -> str:
-    """Return the file without the questions that are answered by who a row is about; by `rows`, all of them.
+    """Return the file without the questions that are answered by who a row is about.
 
-    That each row is a person says neither whether it describes a second one nor whether a column counts people.
+    That each row is a person says neither whether it describes a second one nor whether a column counts people. `rows`,
+    that rows are not people, answers the first of these: a row that is no person may still stand for several people.
     """
     kinds: tuple[UnitQuestion, ...] = ("who", "visits", "household", "kept", "key")
-    return _closed(text, (*kinds, "two people", "counts") if rows else kinds, keys_of(text))
+    return _closed(text, (*kinds, "two people") if rows else kinds, keys_of(text))
 
 
 def _closed(text: str, kinds: Iterable[UnitQuestion], held: Mapping[str, Any]) -> str:
