@@ -81,7 +81,7 @@ def test_planted_tables():
         assert found.most_exposed <= 1 / k
 
 
-def test_drawn_rows_are_nobodys():
+def test_rows_of_noisy_counts_are_nobodys():
     table = people([10] * 20)
     schema = SCHEMA.with_roles(quasi="age", target="ill", sensitive=())
     counted = Table.from_codes(schema, table.codes())
@@ -89,8 +89,12 @@ def test_drawn_rows_are_nobodys():
     found = Identity().run([release], Knowledge(), counted)
     assert found.targets.rate <= 1 / 10
     assert found.details == {}  # no class of it is a class of people
-    assert "takes a drawn row that fits for it has a match for" in found.sentence
-    assert "none comes from a row of the table" in found.notes[0]
+    assert "takes a row of a count with noise that fits for it has a match for" in found.sentence
+    assert "stand for counts with noise, not for records" in found.notes[0]
+    assert "drawn" not in found.describe()  # only the noise is
+    model = Identity().run([drawn_like(table)], Knowledge(), table)
+    assert "takes a drawn row that fits for it has a match for" in model.sentence
+    assert "none comes from a row of the table" in model.notes[0]
 
 
 def halves(seed: int, size: int = 200) -> tuple[Table, Table]:

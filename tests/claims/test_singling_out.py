@@ -7,7 +7,7 @@ import pytest
 from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
-from sfumato.attacks import Knowledge, SinglingOut
+from sfumato.attacks import Knowledge, SinglingOut, attack_all
 from sfumato.attacks.singling_out import Predicates
 
 EVERYTHING = Knowledge()
@@ -84,6 +84,19 @@ def test_the_control_is_as_many_people():
     assert "200" in more.notes[0]
     assert more.controls.rate == pytest.approx(same.controls.rate, abs=0.12)  # 4,000 people would meet hardly any
     assert not same.notes
+
+
+def test_with_no_condition_to_try_no_guess_is_rated():
+    """Nobody is published: no condition is read off the release, and none is compared with a blind one."""
+    table = planted(drawn(1, 200))
+    empty = made(planted(np.zeros((0, 3), np.int64)), sf.Raw())
+    found = SinglingOut().run([empty], EVERYTHING, table)
+    assert found.targets.trials == found.baseline.trials == 0
+    suite = attack_all(empty, table, attacks=["singling-out"])
+    for said in (found.describe(), suite.describe()):
+        assert "nothing to try it on" in said
+        assert "0 %" not in said
+        assert "without the release" not in said
 
 
 @pytest.mark.parametrize("mechanism", [sf.Raw(), sf.Mondrian(sf.KAnonymity(4)), sf.Anatomy(2)])

@@ -268,7 +268,7 @@ class Gain:
         A guess of what stands out is compared with the same guesses (`baseline`), and can be right less often than
         whoever always says the most frequent value.
         """
-        if not (self.baseline if self.frequent is None else self.frequent).trials:
+        if not self.targets.trials or not (self.baseline if self.frequent is None else self.frequent).trials:
             return ""
         if self.frequent is not None:
             return f"Always saying the most frequent {self.attribute} is right for {percent(self.frequent.rate)}."
@@ -310,7 +310,8 @@ class Gain:
     def describe(self) -> str:
         """Say in plain words what was found and what would stop it."""
         lines = [self.sentence, *([self.beside] if self.frequent is not None and self.beside else [])]
-        lines.append(f"A guess without the release succeeds on {self.baseline}.")
+        if self.targets.trials:
+            lines.append(f"A guess without the release succeeds on {self.baseline}.")
         if self.targets.trials and not self.better_than_baseline:
             lines.append("The attack is not shown to beat that guess: it says nothing for or against the release.")
         if not math.isnan(self.most_exposed):

@@ -10,9 +10,10 @@ Claim     The attacker knows the quasi-identifiers of a person who is in the tab
           where it has a key and the release does not say), highest, mean and share above a threshold. Journalist:
           1 / F, F the people of the population there (rows, where it has no key). Marketer: the mean of f / F over
           classes, weighted by f.
-          Where rows are drawn (cells, synthetic), none of them is anybody's: the attacker takes one that fits for the
-          person's, and a match counts 1 / max(w, n), n the people of the table there with the person. Controls are
-          matched in the same way, as if they were in the table. The risks of classes are not shown.
+          Where rows are drawn (synthetic) or stand for counts with noise (cells), none of them is anybody's: the
+          attacker takes one that fits for the person's, and a match counts 1 / max(w, n), n the people of the table
+          there with the person. Controls are matched in the same way, as if they were in the table. The risks of
+          classes are not shown.
 Because   all rows of a class are alike in what is known; classes are the distinct combinations of labels, and the
           suppressed rows are none. A drawn row fits somebody by the model alone as often as somebody else like them;
           only a model that took its rows from the people in the table fits those more often.
@@ -57,7 +58,7 @@ from sfumato.estimate import View, align_boxes, holding_boxes
 from sfumato.measures.base import json_number
 from sfumato.measures.proportions import Share
 from sfumato.randomness import Entropy
-from sfumato.release import Release
+from sfumato.release import Form, Release
 from sfumato.release.manifest import COUNTED_FORMS
 
 __all__ = ["Identity", "class_sizes", "dankar", "journalist_risk", "pitman", "prosecutor_risk", "snb", "zayatz"]
@@ -65,9 +66,13 @@ __all__ = ["Identity", "class_sizes", "dankar", "journalist_risk", "pitman", "pr
 AT_RISK = 0.2  # a record in a class of fewer than five
 _STOPS = "larger classes (k-anonymity with a larger k), coarser or fewer quasi-identifiers"
 _STOPS_DRAWN = "fewer or coarser quasi-identifiers, or a smaller epsilon"
-_NOBODYS = (
-    "Rows of this release are drawn, and none comes from a row of the table: a match counts as one in n where n rows "
-    "of either fit alike. Only the gain over others comes from being in the table."
+_NOBODYS: dict[Form, str] = {
+    "cells": "Rows of this release stand for counts with noise, not for records",
+    "synthetic": "Rows of this release are drawn, and none comes from a row of the table",
+}
+_MATCH = (
+    "a match counts as one in n where n rows of either fit alike. Only the gain over others comes from being in the "
+    "table."
 )
 
 
@@ -163,7 +168,7 @@ class Identity:
         if controls is not None and there is not None:
             others, theirs = _with_own_rows(view, controls, known, entropy.child("controls"), self.most)
             found = share_of(_pointed_at(view, others, theirs, there, beside=theirs), others.weight)
-        holds, hit, miss = _words(known, people.whom, several=targets.schema.several, drawn=drawn)
+        holds, hit, miss = _words(known, people.whom, several=targets.schema.several, form=release.form)
         return Gain(
             self.name,
             axis="identity",
@@ -176,7 +181,7 @@ class Identity:
             miss=miss,
             whom=people.whom,
             stops=_STOPS_DRAWN if drawn else _STOPS,
-            notes=(_NOBODYS,) if drawn else (),
+            notes=(f"{_NOBODYS[release.form]}: {_MATCH}",) if drawn else (),
             details={} if drawn else self._risks(release, view, targets, case.knowledge),
         )
 
@@ -206,12 +211,13 @@ class Identity:
         return found
 
 
-def _words(known: tuple[str, ...], whom: Whom, *, several: bool, drawn: bool) -> tuple[str, str, str]:
+def _words(known: tuple[str, ...], whom: Whom, *, several: bool, form: Form) -> tuple[str, str, str]:
     """What the attacker has and does, of people or of rows."""
-    if drawn:
+    if form in COUNTED_FORMS:
+        row = "row of a count with noise" if form == "cells" else "drawn row"
         mine = "it" if whom is ROWS else "theirs"
         return (
-            f"knows {joined_words(known)} of a {whom.one} and takes a drawn row that fits for {mine}",
+            f"knows {joined_words(known)} of a {whom.one} and takes a {row} that fits for {mine}",
             f"has a match for {{}} of the {whom.many} in the table",
             f"for {{}} of {whom.others}",
         )

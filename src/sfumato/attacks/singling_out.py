@@ -127,7 +127,7 @@ class SinglingOut:
         columns = (*names, *linked)
         case.same_codes(columns)
         kept = self._found(view, columns, schema, linked=bool(linked), generator=generator)
-        blind = _blind(columns, schema, self.columns, max(1, len(kept)), generator)
+        blind = _blind(columns, schema, self.columns, len(kept), generator)
         success, counted = kept.met_by_one(targets), whom(targets)
         controls, notes = _as_many(targets, controls, counted, case.entropy(self.name).child("controls"))
         among = "one column" if self.columns == 1 else f"up to {self.columns} columns"

@@ -144,7 +144,7 @@ class Suite:
                 f"  What would stop it: {gain.stops}.",
             ]
             lines += [f"  {note}" for note in gain.notes]
-            if gain.baseline.trials and not gain.better_than_baseline:
+            if gain.targets.trials and gain.baseline.trials and not gain.better_than_baseline:
                 lines.append(f"  {NOT_BETTER} ({percent(gain.baseline.rate)}).")
         lines += ["", *(f"Not run: {name} ({why})." for name, why in self.skipped.items())]
         lines.append("Confidential: computed from the original.")
