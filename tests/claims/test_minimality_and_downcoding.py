@@ -10,7 +10,7 @@ import pytest
 from tests.claims.planted_people import made, planted
 
 import sfumato as sf
-from sfumato.attacks import Downcoding, Inference, Knowledge, Minimality, minimality as minimality_module
+from sfumato.attacks import Downcoding, Inference, Knowledge, Minimality, attack_all, minimality as minimality_module
 from sfumato.attacks.downcoding import child_chances, end_chance
 from sfumato.attacks.minimality import believed
 from sfumato.counts import Table
@@ -155,7 +155,42 @@ def test_downcoding_succeeds_on_its_construction():
     assert found.targets.rate == 0.5  # the lower end is one of the two
     assert found.baseline.rate == pytest.approx(0.1)
     assert found.records.chance.max() == pytest.approx(0.5)
-    assert found.better_than_baseline
+    anybody = planted([[15 * town + year, town, 0] for town in range(20) for year in range(10)])
+    beside = Downcoding().run([release], EVERYTHING, table, anybody)
+    assert beside.controls.rate == pytest.approx(0.1)
+    assert beside.better_than_baseline
+
+
+def test_a_blind_guess_within_the_label_is_not_called_one_without_the_release():
+    """Who lives in one of two towns is told by the release; most frequent ages are told by anybody."""
+    table = pairs(9)
+    release = made(table, sf.Mondrian(sf.KAnonymity(2), tight=True))
+    for control in (None, planted([[15 * town, town, 0] for town in range(20) for _ in (0, 1)])):  # all are guessed
+        found = Downcoding().run([release], EVERYTHING, table, control)
+        suite = attack_all(release, table, control, attacks=["downcoding"])
+        assert (
+            found.beside == found.to_json()["beside"] == "A blind guess within the published label is right for 10 %."
+        )
+        assert not found.better_than_baseline
+        assert "A blind guess within the published label succeeds on 10.00 %" in found.describe()
+        assert "not shown to beat a guess without the release" in found.describe()
+        assert "Not shown to beat a guess without the release.\n" in suite.describe()  # of which no rate is known
+        for said in (found.describe(), suite.describe()):
+            assert "guess without the release is right" not in said
+            assert "guess without the release (" not in said
+
+
+def test_downcoding_says_whom_it_makes_no_guess_about():
+    """The rate is that of 40 people; 3 more are suppressed, and their labels are generalized as well."""
+    codes = [*([15 * town, town, end] for town in range(20) for end in (0, 1)), *([7, town, 0] for town in range(3))]
+    table = planted(codes)
+    release = made(table, sf.Mondrian(sf.KAnonymity(2), cut="best", max_suppressed="0.1", tight=True))
+    assert release.suppressed_group is not None
+    found = Downcoding().run([release], EVERYTHING, table)
+    left = int(table.rows - found.targets.trials)
+    assert left > 0
+    assert "with a generalized one in classes worked out" in found.sentence
+    assert found.notes[0].startswith(f"No guess is made of the {found.attribute} of {left} more ")
 
 
 def test_wide_labels_give_nothing_away():

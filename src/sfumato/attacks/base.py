@@ -215,6 +215,7 @@ class Gain:
     by_attribute: Mapping[str, Gain] = field(default_factory=dict, repr=False)
     frequent: Share | None = None  # how often the most frequent value is right, said of everybody
     release: str = ""  # the one that was attacked, where several were given and they were not taken together
+    within: str = ""  # what the guesses of `baseline` know of the release, where they are not made without it
     confidential: bool = True
 
     @property
@@ -241,11 +242,15 @@ class Gain:
     def better_than_baseline(self) -> bool:
         """Whether the attack beats a guess without the release by more than chance explains.
 
-        An attacker who always says "in" says it of others as often: membership is measured against them.
+        An attacker who always says "in" says it of others as often: membership is measured against them. So is an
+        attack whose baseline is a guess with a part of the release.
         """
+        over = difference(self.targets, self.baseline)[1][0] > 0
+        if self.within:
+            return over and self.interval[0] > 0
         if self.axis == "membership" and self.controls is not None:
             return self.interval[0] > 0
-        return difference(self.targets, self.baseline)[1][0] > 0
+        return over
 
     @property
     def sentence(self) -> str:
@@ -263,7 +268,9 @@ class Gain:
 
     @property
     def beside(self) -> str:
-        """Say how well one does without the release, which a rate is to be read beside; controls say it of membership.
+        """Say how well one does without the release (or `within`), which a rate is to be read beside.
+
+        Of membership controls say it.
 
         A guess of what stands out is compared with the same guesses (`baseline`), and can be right less often than
         whoever always says the most frequent value.
@@ -274,7 +281,11 @@ class Gain:
             return f"Always saying the most frequent {self.attribute} is right for {percent(self.frequent.rate)}."
         if self.axis == "membership":
             return ""
-        return f"A guess without the release is right for {percent(self.baseline.rate)}."
+        return f"{self._guess} is right for {percent(self.baseline.rate)}."
+
+    @property
+    def _guess(self) -> str:
+        return f"A blind guess within {self.within}" if self.within else "A guess without the release"
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping without records."""
@@ -311,9 +322,10 @@ class Gain:
         """Say in plain words what was found and what would stop it."""
         lines = [self.sentence, *([self.beside] if self.frequent is not None and self.beside else [])]
         if self.targets.trials:
-            lines.append(f"A guess without the release succeeds on {self.baseline}.")
-        if self.targets.trials and not self.better_than_baseline:
-            lines.append("The attack is not shown to beat that guess: it says nothing for or against the release.")
+            lines.append(f"{self._guess} succeeds on {self.baseline}.")
+            if not self.better_than_baseline:
+                which = "a guess without the release" if self.within else "that guess"
+                lines.append(f"The attack is not shown to beat {which}: it says nothing for or against the release.")
         if not math.isnan(self.most_exposed):
             lines.append(f"The most exposed 1 % of the targets: given away with {percent(self.most_exposed)} or more.")
         if len(self.by_attribute) > 1:

@@ -6,7 +6,8 @@ Claim     A class of w people has a label of m values. Where labels are as narro
           either end, and a node somebody below two of its children at least. Among all ways to deal values that keep
           this, all equally likely, a person has an end with chance (m^(w-1) - (m-1)^(w-1)) / N, N = m^w - 2 (m-1)^w +
           (m-2)^w; below a child of c values each with (m^(w-1) - c^(w-1)) / (m^w - sum of c^w). The likeliest value is
-          guessed, the first of equals. The baseline is a value of the label at random.
+          guessed, the first of equals. The baseline is a value of the label at random, which knows the label: only over
+          controls inside the same labels does the attack beat a guess without the release.
 Because   the worlds that break minimality are counted out by inclusion and exclusion.
 Checked   tests/claims/test_minimality_and_downcoding.py::test_downcoding_succeeds_on_its_construction
           tests/claims/test_minimality_and_downcoding.py::test_downcoding_equals_all_worlds
@@ -29,7 +30,7 @@ from sfumato.attacks.base import FITS, ROWS, Exposure, Fit, Gain, Harm, joined_w
 from sfumato.attacks.case import MOST, Case, run, share_of, worst_attribute
 from sfumato.counts import Table
 from sfumato.declare import Whole, declare, parameter
-from sfumato.errors import NotComparable
+from sfumato.errors import NotComparable, count_of
 from sfumato.estimate import View, align_boxes, holding_boxes
 from sfumato.measures.proportions import Share
 from sfumato.randomness import Entropy
@@ -96,7 +97,7 @@ class Downcoding:
             width = view.tables[at].size[view.labels[:, at]]
 
             def counted(codes: np.ndarray, box: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-                there = (box >= 0) & (width[box] > 1) & (guess[box] >= 0)
+                there = (box >= 0) & (width[box] > 1) & (guess[box] >= 0)  # of suppressed rows nothing is guessed
                 return (codes[:, at] == guess[box]) & there, np.where(there, weight, 0)
 
             success, weight = counted(people.codes, boxes, people.weight)
@@ -104,6 +105,9 @@ class Downcoding:
             if others is not None and beside is not None:
                 found = share_of(*counted(others.codes, beside, others.weight))
             blind = np.divide(1.0, width[boxes], where=weight > 0, out=np.zeros(len(weight)))
+            many = people.whom.many
+            left = int(people.weight[(boxes >= 0) & (width[boxes] > 1)].sum() - weight.sum())
+            more = count_of(f"{left:,}", f"more {people.whom.one}", f"more {many}")
             return Gain(
                 self.name,
                 axis="inference",
@@ -118,11 +122,15 @@ class Downcoding:
                     chance=np.where(success, chance[boxes], 0.0),
                 ),
                 holds=f"knows the class of a {people.whom.one} and that labels are as narrow as may be",
-                hit=f"guesses the exact {name} of {{}} of the {people.whom.many} with a generalized one",
-                miss=f"of {{}} of {people.whom.others}",
+                hit=f"guesses the exact {name} of {{}} of the {many} with a generalized one in classes worked out",
+                miss=f"of {{}} of {people.whom.others} there",
                 whom=people.whom,
                 stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",
                 attribute=name,
+                notes=(f"No guess is made of the {name} of {more}: it is generalized, but in no class worked out.",)
+                if left
+                else (),
+                within="the published label",
             )
 
         found = worst_attribute(known, one)

@@ -145,7 +145,8 @@ class Suite:
             ]
             lines += [f"  {note}" for note in gain.notes]
             if gain.targets.trials and gain.baseline.trials and not gain.better_than_baseline:
-                lines.append(f"  {NOT_BETTER} ({percent(gain.baseline.rate)}).")
+                rate = "" if gain.within else f" ({percent(gain.baseline.rate)})"
+                lines.append(f"  {NOT_BETTER}{rate}.")
         lines += ["", *(f"Not run: {name} ({why})." for name, why in self.skipped.items())]
         lines.append("Confidential: computed from the original.")
         return "\n".join(map(visible, lines)).strip()
