@@ -87,9 +87,9 @@ class Downcoding:
         release, known = case.release, case.known
         view = align_boxes(release, case.targets.schema.with_roles(quasi=known))
         people, others = case.people(self.name, most=self.most)
-        boxes = _first_box(view, people.codes)
-        beside = None if others is None else _first_box(view, others.codes)
         suppressed = -1 if release.suppressed_group is None else release.suppressed_group
+        boxes = _first_box(view, people.codes, suppressed)
+        beside = None if others is None else _first_box(view, others.codes, suppressed)
 
         def one(name: str) -> Gain:
             at = known.index(name)
@@ -139,10 +139,11 @@ class Downcoding:
         return found
 
 
-def _first_box(view: View, codes: np.ndarray) -> np.ndarray:
-    """The box that holds each person, -1 where none does."""
+def _first_box(view: View, codes: np.ndarray, suppressed: int = -1) -> np.ndarray:
+    """The first box that holds each person, that of suppressed rows, which holds everybody, last; -1 where none does."""
     person, box = holding_boxes(view, codes)
-    found = np.full(len(codes), -1)
+    order = np.argsort(view.group[box] == suppressed, kind="stable")
+    person, box, found = person[order], box[order], np.full(len(codes), -1)
     found[person[::-1]] = box[::-1]
     return found
 
