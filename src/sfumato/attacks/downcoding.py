@@ -140,7 +140,7 @@ class Downcoding:
 
 
 def _first_box(view: View, codes: np.ndarray, suppressed: int = -1) -> np.ndarray:
-    """The first box that holds each person, that of suppressed rows, which holds everybody, last; -1 where none does."""
+    """The first box that holds each person, -1 where none does; that of suppressed rows holds everybody and is last."""
     person, box = holding_boxes(view, codes)
     order = np.argsort(view.group[box] == suppressed, kind="stable")
     person, box, found = person[order], box[order], np.full(len(codes), -1)
