@@ -402,17 +402,13 @@ class Table:
     def suspected_keys(self) -> list[Problem]:
         """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.
 
-        Only where the schema says that rows are people; elsewhere for columns that look like a number of people, as a
-        row may stand for several of them or for nobody. Where it names their key (`person`), another key-like column
-        is one if its rows agree as those of a person do while those of the named key do not, and a part of the key is
-        one if the keys that share it do. A named key that hardly repeats silences nothing: each row is a person then.
+        Where rows are not people, for columns that look like a number of people. Beside `person`, for a key-like column
+        or a part of the key whose rows agree as a person's do. A key that hardly repeats silences nothing.
         """
         self.require()
         file, schema = self._encoded.data, self.schema
-        if file is None:
-            return []
-        if schema.unit != "person":
-            return counting_columns(file, schema) or crossed_counts(file, schema)
+        if file is None or schema.unit != "person":
+            return [] if file is None else counting_columns(file, schema) or crossed_counts(file, schema)
         if not schema.person:
             return crossed_counts(file, schema) or suspected_keys(file, schema)
         people = self._encoded.people
