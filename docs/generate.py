@@ -364,11 +364,17 @@ def _page_name(title: str) -> str:
 
 def _room(module: ModuleType) -> list[str]:
     parts = [f"{_safe(_flowing(inspect.getdoc(module) or ''))}\n"]
-    for name in module.__all__:
+    for name in _public(module):
         thing = getattr(module, name)
         if inspect.isfunction(thing) or isinstance(thing, type):
             parts += _entry(name, thing, depth=2)
     return parts
+
+
+def _public(module: ModuleType) -> list[str]:
+    """Return the names a package exports, or those without an underscore that a module defines."""
+    defined = [name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+    return getattr(module, "__all__", sorted(name for name in defined if not name.startswith("_")))
 
 
 def _entry(shown: str, thing: Any, *, depth: int) -> list[str]:

@@ -28,28 +28,6 @@ from typing import Any, Literal, TypeVar, Union, dataclass_transform, get_args, 
 from sfumato.errors import ParameterError
 from sfumato.exact import Number, choice, fraction, number_from_json, number_to_json, plain, whole
 
-__all__ = [
-    "Flag",
-    "MaybeRational",
-    "MaybeWhole",
-    "Parameter",
-    "Rational",
-    "Whole",
-    "declare",
-    "example",
-    "form",
-    "from_json",
-    "given",
-    "hold",
-    "like",
-    "parameter",
-    "parameters",
-    "plain_name",
-    "says",
-    "to_json",
-    "written_flag",
-]
-
 T = TypeVar("T")
 
 

@@ -23,22 +23,6 @@ from typing import Any
 
 from sfumato.visible import visible
 
-__all__ = [
-    "BudgetExceeded",
-    "Infeasible",
-    "NotComparable",
-    "ParameterError",
-    "Problem",
-    "PublicationWarning",
-    "ReadError",
-    "ReleaseError",
-    "SchemaError",
-    "SfumatoError",
-    "count_of",
-    "in_percent",
-    "sentence",
-]
-
 
 class SfumatoError(Exception):
     """Base of all errors raised on purpose; `except sf.SfumatoError` catches every one of them.

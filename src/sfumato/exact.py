@@ -18,25 +18,6 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.limits import DIGITS, EXPONENT, TERM_DIGITS
 
-__all__ = [
-    "Number",
-    "choice",
-    "decimal_of",
-    "digits_beyond",
-    "fraction",
-    "fraction_of",
-    "index",
-    "mistyped",
-    "number_fault",
-    "number_from_json",
-    "number_to_json",
-    "plain",
-    "printable",
-    "rational",
-    "unknown_keys",
-    "whole",
-]
-
 _TOO_LONG = f"has more than {TERM_DIGITS} digits above or below the line of its fraction"
 _SHOWN = 60  # characters of a wrong number that a message repeats
 _TERM_COMPUTED = TERM_DIGITS + 50  # digits of what is computed from one parameter: halves, thirds, parts of a budget

@@ -7,30 +7,6 @@ as text to them, `raw_files.py` files.
 
 from __future__ import annotations
 
-__all__ = [
-    "CLAIM_PARTS",
-    "CODES",
-    "DIGITS",
-    "DRIVER_CELLS",
-    "EDGES",
-    "EXPONENT",
-    "FLOWS",
-    "HELD_ROWS",
-    "HIERARCHY_BYTES",
-    "LEAVES",
-    "MANIFEST_BYTES",
-    "MASK_CODES",
-    "PAIRED_COLUMNS",
-    "POPULATIONS",
-    "POPULATIONS_OF_ONE",
-    "POPULATION_TABLES",
-    "SCHEMA_BYTES",
-    "TERM_DIGITS",
-    "UNPACKED_BYTES",
-    "UNPACKED_RATIO",
-    "UNPACKED_SMALL",
-]
-
 DIGITS = 1000
 """Characters of a number written as text."""
 

@@ -18,17 +18,6 @@ from typing import BinaryIO, Literal
 
 from sfumato import limits
 
-__all__ = [
-    "engine_path",
-    "guarded_from_zlib",
-    "most_unpacked",
-    "packing_of",
-    "read_regular",
-    "unpacked",
-    "utf8_path",
-    "western_encoding",
-]
-
 
 def read_regular(path: Path, *, most: int, links: bool = True) -> bytes:
     """Return a small file; what is not a regular file, or larger than `most` bytes, raises `OSError` with the reason.

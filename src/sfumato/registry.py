@@ -22,8 +22,6 @@ from typing import Any, NamedTuple
 
 from sfumato.errors import ParameterError
 
-__all__ = ["Registry", "heads"]
-
 _HEAD = re.compile(r'"""([A-Z][A-Za-z]*): (.+)')
 _PLAIN = re.compile(r'^    plain: ClassVar\[str\] = "(.+)"$', re.MULTILINE)
 

@@ -14,18 +14,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = [
-    "code_span",
-    "markdown",
-    "notebook",
-    "one_form",
-    "operand",
-    "repaired",
-    "shell_command",
-    "visible",
-    "without_password",
-]
-
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Characters that most fonts draw as nothing although Unicode counts them as letters, marks or symbols
 # (Default_Ignorable_Code_Point beyond the categories below, the blank Braille pattern, fillers and null note heads).

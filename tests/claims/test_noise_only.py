@@ -19,8 +19,9 @@ from tests.claims.tiny_tables import tiny_schema
 import sfumato as sf
 from sfumato.counts import Table
 from sfumato.errors import SchemaError
-from sfumato.mechanisms.noisy_cells import expected_error, expected_noise, least_drawable, most_noise, threshold_for
+from sfumato.mechanisms.noisy_cells import expected_error, least_drawable, most_noise
 from sfumato.randomness import Entropy, discrete_laplace, discrete_laplace_pmf, discrete_laplace_tail, sparse_noise
+from sfumato.randomness.sparse import expected_noise, threshold_for
 from sfumato.schema import Schema
 
 

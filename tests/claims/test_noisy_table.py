@@ -17,8 +17,8 @@ import sfumato as sf
 from sfumato.attacks.audit import exact_audit
 from sfumato.counts import Table
 from sfumato.mechanisms.base import gather, run
-from sfumato.mechanisms.noisy_cells import threshold_for
 from sfumato.randomness import Entropy, discrete_laplace_tail, sparse_noise_pmf
+from sfumato.randomness.sparse import threshold_for
 from sfumato.schema import Schema
 
 

@@ -36,8 +36,6 @@ from sfumato.mechanisms.noisy_cells import Decided
 from sfumato.randomness import discrete_laplace_pmf, discrete_laplace_tail, exponential_choice_pmf, permute_and_flip_pmf
 from sfumato.randomness.enclosure import context
 
-__all__ = ["Accused", "Audited", "Law", "Walk", "black_box_audit", "exact_audit", "laplace_counts", "law_of", "walked"]
-
 INFINITY = Decimal("Infinity")
 WORK = context(60)
 ROOM = Decimal("1e-30")  # the laws have 45 digits or more

@@ -31,23 +31,6 @@ from sfumato.mechanisms import Progress
 from sfumato.release import Release
 from sfumato.visible import visible
 
-__all__ = [
-    "CELLS",
-    "FITS",
-    "NOT_BETTER",
-    "PEOPLE",
-    "ROWS",
-    "Attack",
-    "Exposure",
-    "Fit",
-    "Gain",
-    "Harm",
-    "Knowledge",
-    "Whom",
-    "joined_words",
-    "percent",
-]  # fmt: skip
-
 Harm = Literal["identity", "inference", "membership"]
 NOT_BETTER = "Not shown to beat a guess without the release"
 PERCENTILE = 0.99  # of the records, by exposure: the most exposed

@@ -35,8 +35,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Population, Schema
 
-__all__ = ["Calibration", "calibrate"]
-
 Model = Literal["population", "resampled"]
 _CLASSES = 200  # classes whose box is looked at in each repetition
 

@@ -33,21 +33,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = [
-    "MOST",
-    "Case",
-    "Victims",
-    "how_many",
-    "known_names",
-    "one_row_each",
-    "refuse_unspeakable",
-    "run",
-    "share_of",
-    "victims",
-    "whom",
-    "worst_attribute",
-]
-
 MOST = 25_000  # people on each side; more make an interval narrower than anybody reads
 
 

@@ -49,8 +49,6 @@ from sfumato.release.tables import COUNT, GROUP
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.visible import visible
 
-__all__ = ["Container", "open_container"]
-
 _TYPES = "ARROW:schema"  # the types of the columns, which every writer of Parquet keeps
 _STOPS = (
     "a file written anew in an order of its own, without index, metadata and unused categories, with ranges that are "

@@ -36,8 +36,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = ["DeFinetti", "Exchangeable", "Foreground", "fit_exchangeable"]
-
 _WIDEST = 4096
 _PATTERNS = 40_000_000  # values of the quasi-identifiers x values of what is carried
 _CELLS = 4_000_000  # boxes x values that the model is learned from, and that are dealt at a time

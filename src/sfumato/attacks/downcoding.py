@@ -37,8 +37,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Labels
 
-__all__ = ["Downcoding", "DowncodingRows", "at_least", "best_rows", "child_chances", "end_chance", "parts_of"]
-
 
 def end_chance(values: int, people: int) -> float:
     """Return how likely one of `people` has a given end of a tight interval of `values`.

@@ -61,8 +61,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Form, Release
 from sfumato.release.manifest import COUNTED_FORMS
 
-__all__ = ["Identity", "class_sizes", "dankar", "journalist_risk", "pitman", "prosecutor_risk", "snb", "zayatz"]
-
 AT_RISK = 0.2  # a record in a class of fewer than five
 _STOPS = "larger classes (k-anonymity with a larger k), coarser or fewer quasi-identifiers"
 _STOPS_DRAWN = "fewer or coarser quasi-identifiers, or a smaller epsilon"

@@ -46,20 +46,6 @@ from sfumato.release import Release
 from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.schema import Attribute, Schema
 
-__all__ = [
-    "Guesser",
-    "Guesses",
-    "Inference",
-    "Learner",
-    "RuledOut",
-    "Similarity",
-    "Skewness",
-    "carries",
-    "guess_secrets",
-    "guessed",
-    "in_parts",
-]
-
 STOPS = "fewer or coarser quasi-identifiers, t-closeness for this attribute, or differential privacy"
 _TIE = 1e-9
 _ENTRIES = 8_000_000  # of a people x values matrix held at a time

@@ -28,8 +28,6 @@ from sfumato.estimate import View, align_boxes, distinct_boxes, nearest_boxes
 from sfumato.measures.proportions import Share
 from sfumato.release import Release
 
-__all__ = ["Linkage"]
-
 _AT_ONCE = 100
 
 

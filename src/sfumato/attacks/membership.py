@@ -58,8 +58,6 @@ from sfumato.measures.proportions import LEVEL, Share, clopper_pearson
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
-__all__ = ["Curve", "Membership", "advantage_bound", "audited", "curve_of", "joint_view", "stated_bound"]
-
 _SURE = 0.99999  # of two intervals: a kept claim is called broken once in 100,000 times at most
 STOPS = "differential privacy, or a release of a random part of the table that does not say which"
 

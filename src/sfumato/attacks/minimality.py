@@ -32,8 +32,6 @@ from sfumato.exact import number_from_json
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = ["Minimality", "believed"]
-
 _WORLDS = 20_000
 _PARTS = 4
 

@@ -35,8 +35,6 @@ from sfumato.mechanisms.base import run_on_part
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
-__all__ = ["OverlapRow", "Samples", "draw_samples", "overlap_experiment"]
-
 
 @dataclass(frozen=True)
 class Samples:

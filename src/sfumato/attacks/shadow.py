@@ -36,8 +36,6 @@ from sfumato.mechanisms.from_json import mechanism_of
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 
-__all__ = ["Shadow"]
-
 
 @declare
 class Shadow:

@@ -36,8 +36,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["Predicates", "SinglingOut"]
-
 _CELLS = 30_000_000  # conditions x rows held at a time
 _TRIES = 4  # published rows looked at for one condition wanted, at a time
 _ROUNDS = 8

@@ -37,9 +37,6 @@ from sfumato.registry import Registry
 from sfumato.release import Release
 from sfumato.visible import visible
 
-__all__ = ["HALF", "REGISTRY", "Suite", "attack_all"]
-
-
 # Every attack by name, those of installed packages included. A new attack is one line here.
 REGISTRY = Registry(
     "sfumato.attacks",

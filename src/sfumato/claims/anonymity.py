@@ -26,8 +26,6 @@ from sfumato.declare import Rational, Whole, declare, parameter
 from sfumato.errors import count_of
 from sfumato.exact import plain
 
-__all__ = ["AlphaK", "KAnonymity", "anonymity_parts", "shares_at_most"]
-
 
 @declare
 class KAnonymity(Requirement):

@@ -33,9 +33,6 @@ from sfumato.exact import (
 )
 from sfumato.visible import notebook, visible
 
-__all__ = ["Claim", "Neighbours", "described"]
-
-
 # Which two tables a differential privacy guarantee cannot tell apart. The only spelling of it.
 
 

@@ -23,17 +23,6 @@ import numpy.typing as npt
 from sfumato.claims.ground_distance import Ground
 from sfumato.errors import ParameterError
 
-__all__ = [
-    "MECHANISM_TOLERANCE",
-    "VERIFY_TOLERANCE",
-    "BoolArray",
-    "Classes",
-    "Figure",
-    "each_exactly",
-    "largest_ratio",
-    "read_classes",
-]
-
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Figure: TypeAlias = int | float | Fraction

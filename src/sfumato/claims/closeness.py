@@ -30,8 +30,6 @@ from sfumato.claims.requirement import Requirement, Unit, counted_once
 from sfumato.declare import Rational, declare, parameter
 from sfumato.exact import plain
 
-__all__ = ["TCloseness"]
-
 
 @declare
 class TCloseness(Requirement):

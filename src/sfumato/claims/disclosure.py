@@ -28,8 +28,6 @@ from sfumato.claims.requirement import Requirement, Unit, shared_by
 from sfumato.declare import Rational, declare, hold, parameter
 from sfumato.exact import plain
 
-__all__ = ["SemanticPrivacy"]
-
 
 @declare
 class SemanticPrivacy(Requirement):

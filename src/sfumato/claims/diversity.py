@@ -34,8 +34,6 @@ from sfumato.declare import MaybeRational, Rational, declare, parameter
 from sfumato.errors import ParameterError, count_of
 from sfumato.exact import plain, whole
 
-__all__ = ["LDiversity"]
-
 Reading: TypeAlias = Literal["probability", "distinct", "entropy", "recursive"]
 
 

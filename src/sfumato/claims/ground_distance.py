@@ -24,8 +24,6 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.exact import choice
 
-__all__ = ["Ground"]
-
 
 @dataclass(frozen=True, slots=True)
 class Ground:

@@ -28,23 +28,6 @@ from sfumato.errors import ParameterError
 from sfumato.exact import Number, plain, whole
 from sfumato.randomness.enclosure import context
 
-__all__ = [
-    "ApproxDP",
-    "ConcentratedDP",
-    "Linkable",
-    "Nothing",
-    "ProbabilisticDP",
-    "Probability",
-    "PureDP",
-    "Sizes",
-    "as_given",
-    "epsilon_of",
-    "implies",
-    "rho_for",
-    "sizes_of_others",
-]
-
-
 # Between zero-concentrated and (epsilon, delta)-differential privacy, rounded so that nothing is promised in excess.
 #
 # Source    Bun & Steinke, TCC 2016 (zCDP: definition 1.1; pure epsilon is epsilon^2/2-zCDP, proposition 1.4); Canonne,

@@ -21,8 +21,6 @@ from sfumato.claims.requirement import Requirement, Unit, shared_by
 from sfumato.declare import Rational, declare, parameter
 from sfumato.exact import plain
 
-__all__ = ["BetaLikeness"]
-
 
 @declare
 class BetaLikeness(Requirement):

@@ -25,8 +25,6 @@ from sfumato.errors import ParameterError
 from sfumato.exact import plain
 from sfumato.schema import Population, Schema
 
-__all__ = ["Linkability", "split_linkability"]
-
 MOST_D = 12
 
 

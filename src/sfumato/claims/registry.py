@@ -19,17 +19,6 @@ from sfumato.errors import ParameterError
 from sfumato.limits import CLAIM_PARTS
 from sfumato.registry import Registry
 
-__all__ = [
-    "GUARANTEES",
-    "REQUIREMENTS",
-    "Promise",
-    "asked_for",
-    "promise_from_json",
-    "requirement_flags",
-    "requirement_from_json",
-    "requirement_words",
-]
-
 Promise: TypeAlias = Requirement | PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP | Linkable | Nothing
 
 _AFTER = ("claim", "registry")  # modules of this package that import this one

@@ -30,17 +30,6 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from sfumato.schema import Schema
 
-__all__ = [
-    "Conjunction",
-    "Found",
-    "Requirement",
-    "Unit",
-    "check_each",
-    "counted_once",
-    "requirement_notes",
-    "shared_by",
-]
-
 Unit: TypeAlias = Literal["person", "row"]
 """What a claim counts: people, where the schema decides who they are, else rows."""
 

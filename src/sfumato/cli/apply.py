@@ -12,8 +12,6 @@ from sfumato.cli.output import emit, made, say
 if TYPE_CHECKING:
     import sfumato as sf
 
-__all__ = ["apply"]
-
 _UNSAVED = "the schema saved with the release does not say how a file writes its columns, days, numbers and gaps"
 _NAME_IT = "name the schema the release was made with: --schema patients.toml"
 

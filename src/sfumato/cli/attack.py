@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sfumato.attacks import Composition, Suite
     from sfumato.release.atomic import NewFile
 
-__all__ = ["attack", "composition", "every"]
-
 
 @click.group(short_help="Find out what attackers gain from releases.")
 def attack() -> None:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sfumato.errors import Problem
     from sfumato.schema import Schema
 
-__all__ = ["check"]
-
 
 @click.command(short_help="List every problem at once.")
 @click.argument("data", type=click.Path())

@@ -17,8 +17,6 @@ from sfumato.cli.output import emit, say
 if TYPE_CHECKING:
     from sfumato.drafting import Decision
 
-__all__ = ["decide"]
-
 _TRIES = 3  # answers that cannot be meant, after which a question is left open
 _COPIES = "duplicates"  # topic of the question whether rows that are copies are different people
 _MOVES = "? else move it to `values`"  # in a question about a single text

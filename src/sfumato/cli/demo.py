@@ -16,8 +16,6 @@ from sfumato.visible import operand, shell_command
 if TYPE_CHECKING:
     from sfumato.frontiers import Frontier, Recommendation
 
-__all__ = ["demo"]
-
 AXES = ("inference", "membership", "identity", "privacy_loss", "proved")
 
 

@@ -7,8 +7,6 @@ import click
 from sfumato.cli.options import file_options, given_options, json_option, refuse_target
 from sfumato.cli.output import emit, made, say, say_lines
 
-__all__ = ["draft"]
-
 
 @click.command(short_help="Propose a schema for a file.")
 @click.argument("data", type=click.Path())

@@ -7,8 +7,6 @@ import click
 from sfumato.cli.options import completed_by, json_option
 from sfumato.cli.output import emit, say_lines
 
-__all__ = ["explain"]
-
 
 def _names() -> list[str]:
     from sfumato.pages.explain import explainable

@@ -8,8 +8,6 @@ from sfumato.cli.options import json_option
 from sfumato.cli.output import emit, made, say
 from sfumato.visible import operand, shell_command
 
-__all__ = ["finish"]
-
 
 @click.command(short_help="Finish a release that was written but not moved to its folder.")
 @click.argument("partial", type=click.Path())

@@ -13,8 +13,6 @@ from sfumato.cli.output import emit, made, say, show_table
 if TYPE_CHECKING:
     from sfumato.frontiers import Frontier, Point, Policy, Recommendation
 
-__all__ = ["frontier", "show"]
-
 _AXES = ("inference", "membership", "identity", "privacy_loss", "proved")
 _LOSS_FIRST = ("privacy_loss", "inference", "membership", "identity", "proved")
 _NAME = 34  # letters of a release's name that are not wrapped in a terminal of 80

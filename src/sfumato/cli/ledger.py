@@ -12,8 +12,6 @@ from sfumato.cli.output import emit, say
 if TYPE_CHECKING:
     from sfumato.ledger import Entry, Ledger, LimitSet, Totals
 
-__all__ = ["ledger"]
-
 
 @click.command(short_help="What was published about whom, what it cost, what is left.")
 @click.argument("file", metavar="LEDGER", type=click.Path())

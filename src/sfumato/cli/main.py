@@ -18,8 +18,6 @@ import click
 from sfumato.cli.output import emit, exit_code, gone, opened_streams, say, say_lines, was_made
 from sfumato.visible import visible
 
-__all__ = ["EXIT_CLAIM", "EXIT_INPUT", "app", "main"]
-
 EXIT_INPUT = 2  # your input
 EXIT_CLAIM = 3  # the claim does not hold or cannot be reached
 _STOPPED = (130, 143)  # by Ctrl-C, by SIGTERM

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from sfumato.measures import Measured
 
-__all__ = ["measure"]
-
 
 def _measures() -> list[str]:
     from sfumato.measures import REGISTRY

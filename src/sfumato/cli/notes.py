@@ -14,18 +14,6 @@ if TYPE_CHECKING:
     from sfumato.release import Release
     from sfumato.schema import Schema
 
-__all__ = [
-    "WARNING",
-    "budget_warnings",
-    "form_notes",
-    "list_warnings",
-    "plan_warnings",
-    "size_rows",
-    "table_warnings",
-    "withheld",
-    "withheld_words",
-]
-
 WARNING = "Warning: "  # how a note of a plan begins that is said before anything is drawn
 
 

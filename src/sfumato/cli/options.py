@@ -20,25 +20,6 @@ if TYPE_CHECKING:
     from sfumato.declare import Parameter
     from sfumato.errors import Problem
 
-__all__ = [
-    "CONFIDENTIAL",
-    "DECIMAL",
-    "WHOLE",
-    "completed_by",
-    "engine_of",
-    "engine_options",
-    "file_options",
-    "given_options",
-    "json_option",
-    "named_decisions",
-    "parameter_option",
-    "print_problems",
-    "refuse_target",
-    "requirement_of",
-    "requirement_options",
-    "table_of",
-]
-
 
 class _Whole(click.types.IntParamType):
     """A whole number as people write it: Python would also take 2_0 for 20."""
@@ -104,7 +85,7 @@ def engine_of(options: dict[str, Any]) -> Any:
             if options[name] is not None:
                 raise ParameterError(name, options[name], "is for Spark", hint="add --engine spark")
         return None
-    from sfumato.engines.spark import spark_session
+    from sfumato.engines import spark_session
 
     return spark_session(master=options["master"], remote=options["remote"])
 

@@ -24,22 +24,6 @@ from sfumato.visible import visible
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = [
-    "EXIT_GONE",
-    "Answer",
-    "after_saving",
-    "emit",
-    "exit_code",
-    "gone",
-    "made",
-    "opened_streams",
-    "say",
-    "say_lines",
-    "say_parts",
-    "show_table",
-    "was_made",
-]
-
 EXIT_GONE = 141  # what a shell reports of a process that SIGPIPE ended
 _EXIT_UNWRITTEN = 2
 _GONE = (errno.EPIPE, errno.ECONNRESET, errno.ESHUTDOWN)

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from sfumato.release import Release
     from sfumato.schema import Schema
 
-__all__ = ["method_command", "publish", "run"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

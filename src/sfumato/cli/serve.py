@@ -7,8 +7,6 @@ import click
 from sfumato.cli.options import WHOLE
 from sfumato.cli.output import emit, say
 
-__all__ = ["serve"]
-
 
 @click.command(short_help="Open the local web app.")
 @click.argument("workspace", type=click.Path(), default="sfumato-workspace")

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from sfumato.release import Release
     from sfumato.release.atomic import NewFile, NewFolder
 
-__all__ = ["synthesize"]
-
 _RULES = ("hockey", "tails", "pdp", "theorem44", "pure")
 
 

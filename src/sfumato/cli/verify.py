@@ -13,8 +13,6 @@ from sfumato.cli.output import Answer, emit, say, say_parts
 if TYPE_CHECKING:
     from sfumato.release import Verdict
 
-__all__ = ["verify"]
-
 
 @click.command(short_help="Check a claim from the written files alone.")
 @click.argument("release", type=click.Path())

@@ -26,22 +26,6 @@ from scipy.special import gammaln
 
 from sfumato.arrays import Floats
 
-__all__ = [
-    "LEAST",
-    "Rule",
-    "Stratum",
-    "UrnDomain",
-    "ceilings",
-    "excess",
-    "exp_below",
-    "log_above",
-    "log_reference_zero_sample",
-    "reference_zero_samples",
-    "rounded_up",
-    "tail",
-]
-
-
 # Upper bounds on tails of the beta-binomial law, the only law a privacy claim of the urn rests on.
 #
 # Source    Machanavajjhala et al., "Privacy: Theory meets Practice on the Map", ICDE 2008, sec. IV;

@@ -31,8 +31,6 @@ from sfumato.commuting.urn import KEEP_BITS, WordSource, keep_probability
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.io.source import open_source
 
-__all__ = ["ALWAYS", "Cells", "OlderFlows", "Prior", "Shape", "Uniform"]
-
 ALWAYS = 1 << KEEP_BITS  # keep probability 1, in units of 2^-24
 
 

@@ -26,28 +26,12 @@ from sfumato.counts.people import (
 )
 from sfumato.errors import ParameterError, Problem, ReadError, count_of
 from sfumato.exact import whole
+from sfumato.io.frames import ROWS
 from sfumato.io.read_errors import guessed_reading
-from sfumato.io.source import ROWS, Source, open_source
+from sfumato.io.source import Source, open_source
 from sfumato.limits import FLOWS
 from sfumato.schema import Schema
 from sfumato.schema.word_hints import code_like, holds_counts, named_like_counts, tokens
-
-__all__ = [
-    "COUNTS",
-    "FLOW_COLUMNS",
-    "Flows",
-    "Unit",
-    "check_cap",
-    "count_column",
-    "counted",
-    "jobs_of_lines",
-    "keys_over_cap",
-    "person_like",
-    "places",
-    "read_flows",
-    "several_lines",
-]
-
 
 # What a line of flows stands for: how many jobs, and whose.
 #

@@ -24,8 +24,6 @@ from sfumato.io.source import open_source
 from sfumato.schema import Attribute, Schema, Values
 from sfumato.schema.from_toml import default_tree
 
-__all__ = ["ELSEWHERE", "Geography", "RegionLevel", "column_for", "haversine"]
-
 ELSEWHERE = "elsewhere"
 _EARTH_MILES = 3958.7613  # mean radius
 _CODES = ("tabblk2020", "tabblk2010", "code", "block", "tract", "county")

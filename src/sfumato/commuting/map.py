@@ -26,8 +26,6 @@ from sfumato.release import Release
 from sfumato.release.atomic import NewFile
 from sfumato.version import __version__
 
-__all__ = ["BANDS", "MapData", "county_shapes", "map_data", "map_page", "tenths", "write_map"]
-
 _WORK, _HOME = "@c1", "@c0"  # colours of the page's style, which knows light and dark
 _KINDS = {"synthetic": _HOME, "original": "@line"}
 _CHOSEN = "datum.destination === chosen"

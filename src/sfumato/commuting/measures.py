@@ -26,17 +26,6 @@ from sfumato.measures.base import Measured
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = [
-    "Pairs",
-    "Places",
-    "commute_distances",
-    "distance_shares",
-    "fictitious_people",
-    "pairs_of",
-    "prior_people",
-    "regional_flows",
-]
-
 Pairs = tuple[Ints, Ints, Ints]
 _WITHIN = 0.1
 

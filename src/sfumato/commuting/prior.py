@@ -31,22 +31,6 @@ from sfumato.commuting.bounds import (
 )
 from sfumato.errors import ParameterError
 
-__all__ = [
-    "Shrunk",
-    "certified_delta",
-    "epsilon_parts",
-    "mass_part",
-    "rejection_limit",
-    "scaled",
-    "shrunk_certificate",
-    "shrunk_delta",
-    "smallest_alpha",
-    "smallest_alphas",
-    "smallest_scale",
-    "union_delta",
-]
-
-
 # Shapes (`commuting.cells`) hold whole-number weights; `smallest_scale` finds the scale. Nothing here may see the
 # confidential table: a weight or a keep probability taken from it would be a release that no certificate covers.
 

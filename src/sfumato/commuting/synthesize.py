@@ -46,8 +46,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 
-__all__ = ["Asked", "Synthesize", "law_of", "laws_for"]
-
 _ALLOWANCE = Fraction(1, 20)
 
 

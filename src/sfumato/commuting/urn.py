@@ -27,21 +27,6 @@ from sfumato.commuting.bounds import Stratum
 from sfumato.errors import ParameterError
 from sfumato.kernels.cache import compiled, inlined
 
-__all__ = [
-    "KEEP_BITS",
-    "LARGEST_TOTAL",
-    "Commuters",
-    "UrnLaw",
-    "WordSource",
-    "good",
-    "is_good",
-    "keep_probability",
-    "kept_kernel",
-    "limits_of",
-    "urn_kernel",
-    "urn_sample",
-]
-
 # gamma-Good: which synthetic samples the accept/reject method keeps, decided by integers.
 #
 # Source    Machanavajjhala et al., ICDE 2008, sec. V-A: gamma-Rep, gamma-Good, Lemma 5.2.

@@ -13,17 +13,6 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import polars as pl
 
-__all__ = [
-    "INITIAL",
-    "REPEATED_ROWS",
-    "SURNAME_FIRST",
-    "CodePart",
-    "grouped",
-    "initial_and_surname",
-    "numbered",
-    "parts",
-]
-
 SURNAME_FIRST = r"^\s*([\p{L}\p{M}'. -]+?)\s*,\s*([\p{L}\p{M}'. -]+?)\s*$"  # Peterson, Anna
 INITIAL = "its initial and surname"
 REPEATED_ROWS = 20  # at least one row in 20 has a value that repeats

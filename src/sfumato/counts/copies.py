@@ -44,20 +44,9 @@ from scipy.stats import binom
 from sfumato.engines.grouping import group_codes
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import supported
-from sfumato.io.source import KINDS, ROWS, Source, slices
+from sfumato.io.frames import KINDS, ROWS
+from sfumato.io.source import Source, slices
 from sfumato.limits import HELD_ROWS
-
-__all__ = [
-    "COPIES_SHARE",
-    "Copies",
-    "alike_beyond_chance",
-    "beyond_chance",
-    "compared_columns",
-    "find_copies",
-    "paired_share",
-    "row_kinds",
-    "shared_multiple",
-]
 
 COPIES_SHARE: Final = Fraction(1, 20)
 """More of the rows than this share may not be copies of another, where chance cannot explain them."""

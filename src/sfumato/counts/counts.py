@@ -11,8 +11,6 @@ from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError
 from sfumato.schema import Schema
 
-__all__ = ["Counts", "checked_names"]
-
 
 def checked_names(schema: Schema, names: str | Sequence[str]) -> tuple[str, ...]:
     """Return attribute names that exist, have a domain and are named once."""

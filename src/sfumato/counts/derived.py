@@ -31,8 +31,6 @@ from sfumato.errors import Problem
 if TYPE_CHECKING:
     from sfumato.counts.table import Table
 
-__all__ = ["Derived", "LooseRelation", "derived_columns", "explained_share", "related_columns"]
-
 _DIFFER, _EXPECTED = 0.25, 20  # how often rows that agree may differ, of what any two do; rows that chance would part
 _LINES, _PAIR_LINES = 1 << 16, 1 << 14  # combinations looked at, for one quasi-identifier and for two
 _IN_PAIRS = 12  # quasi-identifiers that are tried two by two

@@ -19,12 +19,11 @@ from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import ASK, too_large_for_a_float
 from sfumato.io.dialect import guesses_of
 from sfumato.io.encode import Encoded, exact_cells, first_look, may_have_no_value, settle, settle_objects, whole_floats
+from sfumato.io.frames import ROWS
 from sfumato.io.read_errors import cell_problems, missing_columns, refused
-from sfumato.io.source import ROWS, Source, guarded
+from sfumato.io.source import Source, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
 from sfumato.schema import Attribute, Grid, Values
-
-__all__ = ["EncodedColumns"]
 
 _AGAIN = "\0again"
 

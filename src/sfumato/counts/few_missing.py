@@ -27,8 +27,6 @@ from sfumato.errors import Problem, count_of
 if TYPE_CHECKING:
     from sfumato.counts.table import Table
 
-__all__ = ["FEW", "few_missing"]
-
 FEW = 10
 """The size of a class for which `check` says it, where nobody has asked for one yet."""
 

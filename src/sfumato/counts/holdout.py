@@ -16,8 +16,6 @@ from sfumato.counts.table import Table
 from sfumato.errors import ParameterError
 from sfumato.randomness import Entropy
 
-__all__ = ["holdout"]
-
 
 def holdout(table: Table, share: float = 1 / 2, *, seed: int = 0) -> tuple[Table, Table]:
     """Return (what to publish, what to keep as a control); `share` of the people go to the control.

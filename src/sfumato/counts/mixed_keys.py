@@ -25,8 +25,6 @@ from sfumato.io.source import Source
 from sfumato.schema import Schema
 from sfumato.schema.word_hints import AGE_WORDS, BIRTH_WORDS, tokens
 
-__all__ = ["mixed_keys"]
-
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that cannot be mistakes
 _YEAR = r"^(?:\d{1,2}[-/. ]){0,2}((?:19|20)\d\d)(?:[-/. T]|$)"
 _DAY_FIRST = r"^(\d{1,2})[-/. ]+(\d{1,2})[-/. ]+(\d{4})\b"

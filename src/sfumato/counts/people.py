@@ -38,39 +38,13 @@ from sfumato.engines.grouping import packed, scrambled
 from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import supported
+from sfumato.io.frames import KINDS, ROWS
 from sfumato.io.read_errors import LAST_DIGITS_LOST, READ_AS_TEXT
-from sfumato.io.source import KINDS, ROWS, Source
+from sfumato.io.source import Source
 from sfumato.schema import Schema, Values
 from sfumato.schema.free_text import HeldValues
 from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, suggested, tokens
 from sfumato.visible import one_form, repaired
-
-__all__ = [
-    "Members",
-    "People",
-    "addresses",
-    "alike_problem",
-    "bare_keys",
-    "blank_problem",
-    "contact_like",
-    "counting_columns",
-    "crossed_counts",
-    "crowded_problem",
-    "filler_problem",
-    "household_like",
-    "key_columns",
-    "key_like",
-    "keys_beside",
-    "keys_of_others",
-    "nines_problem",
-    "other_keys",
-    "read_people",
-    "repeated_keys",
-    "rounded_problem",
-    "rows_kept",
-    "visit_like",
-    "with_keys",
-]
 
 _KEYS = {
     *("id", "ids", "ssn", "mrn", "nhs", "uuid", "guid", "passport", "email", "iban", "patient", "person", "pid"),

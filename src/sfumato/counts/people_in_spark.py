@@ -54,8 +54,6 @@ from sfumato.io.source import guarded
 from sfumato.io.spark import Guarded, by_key, collected, framed, quiet, quoted
 from sfumato.schema import Attribute
 
-__all__ = ["SparkPeople", "spark_people"]
-
 _WHERE = "the frame"
 _BUCKET = 100_000  # lines of people that a worker should have at once
 _FEWEST = 8

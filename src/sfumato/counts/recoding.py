@@ -22,16 +22,6 @@ from sfumato.engines.grouping import packed
 from sfumato.engines.parts import binary_nodes
 from sfumato.errors import ParameterError
 
-__all__ = [
-    "GROUP",
-    "Cuts",
-    "Quota",
-    "Recoding",
-    "RoutingTree",
-    "place_in_order",
-    "row_ids",
-]
-
 
 def row_ids(rows: np.ndarray) -> np.ndarray:
     """Return a number for each row, equal for equal rows and rising in lexicographic order."""

@@ -13,8 +13,6 @@ from sfumato.io.encode import supported
 from sfumato.io.source import Source
 from sfumato.schema import Missing, Schema
 
-__all__ = ["AGREE", "LOOKED_AT", "FirstRows", "RowGroups", "first_rows", "joint", "within_first"]
-
 _FIRST_ROWS, LOOKED_AT = 20_000, 100  # rows and columns
 AGREE = 0.9  # the share from which something holds for nearly all
 

@@ -18,20 +18,10 @@ import polars as pl
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import no_value, supported
 from sfumato.io.excel import Sheet
-from sfumato.io.source import ROWS, Source
+from sfumato.io.frames import ROWS
+from sfumato.io.source import Source
 from sfumato.schema import Attribute
 from sfumato.schema.word_hints import NO_VALUE, means_none
-
-__all__ = [
-    "MERGED",
-    "StrayRows",
-    "empty_problems",
-    "header_again",
-    "header_problems",
-    "merged_cells",
-    "merged_columns",
-    "stray_rows",
-]
 
 MERGED = "is filled only in the first row of each block, as merged cells are; the other rows have no value"
 

@@ -51,18 +51,6 @@ from sfumato.io.source import Source
 from sfumato.schema import Days, Schema
 from sfumato.schema.word_hints import BIRTH_WORDS, names_people, names_time_or_place, tokens
 
-__all__ = [
-    "SAME_PERSON",
-    "UNLIKE",
-    "agreeing_columns",
-    "key_hint",
-    "more_than_by_chance",
-    "parted_keys",
-    "rival_keys",
-    "shares_alike",
-    "suspected_keys",
-]
-
 SAME_PERSON, UNLIKE = 0.9, 0.6  # the share alike from which rows are one person's, and below which they are not
 
 _TOGETHER = 50  # pairs and triples of columns looked at

@@ -45,16 +45,15 @@ from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, coun
 from sfumato.io.database import SqlTable
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.encode import numbers_with_point
+from sfumato.io.frames import ROWS
 from sfumato.io.read_errors import guessed_reading
-from sfumato.io.source import ROWS, Source, open_source
+from sfumato.io.source import Source, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_people, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues, address_rule, names_rule, refuse_free_text
 from sfumato.schema.word_hints import names_a_category, two_people
 from sfumato.visible import notebook
-
-__all__ = ["Table", "check", "read"]
 
 _STRAY_ROWS = 200_000
 _WIDE = 20  # cells of a range from which on it is not a scale of a few points, whose ends everybody knows

@@ -24,8 +24,6 @@ from sfumato.io.source import Source
 from sfumato.schema import Attribute, Days, Edges, Grid, Schema
 from sfumato.schema.formats import NumberForm, parse_day
 
-__all__ = ["unclear_cells"]
-
 
 def unclear_cells(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem for each published column whose days or numbers no cell of the file settles."""

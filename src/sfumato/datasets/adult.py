@@ -26,8 +26,6 @@ from sfumato.counts import Table, read
 from sfumato.errors import ParameterError
 from sfumato.schema import Schema
 
-__all__ = ["ADULT_COLUMNS", "ADULT_SCHEMA", "Split", "adult", "adult_frame"]
-
 Split = Literal["all", "train", "test"]
 
 ADULT_COLUMNS = (

@@ -45,18 +45,6 @@ from sfumato.counts import Table, read
 from sfumato.errors import ParameterError
 from sfumato.schema import Schema
 
-__all__ = [
-    "CENSUS_COLUMNS",
-    "CENSUS_SCHEMA",
-    "CHUNK",
-    "KDD",
-    "census",
-    "census_frame",
-    "census_information",
-    "census_parameters",
-    "mutual_information",
-]
-
 CENSUS_COLUMNS = ("age", "sex", "education", "race", "birthplace", "occupation", "salary")
 
 # Rows drawn from one stream. Part of the table's definition: another chunk size is another table.

@@ -13,8 +13,6 @@ import datetime as dt
 
 import numpy as np
 
-__all__ = ["patients_text", "visits_text"]
-
 _TOWNS = ("Arnhem", "Breda", "Delft", "Gouda", "Leiden", "Zwolle")
 _ILLS = ("asthma", "bronchitis", "diabetes", "flu", "fracture", "gastritis", "heart failure", "migraine")
 _WARDS = ("Innere", "Chirurgie", "Augen", "Geburtshilfe")

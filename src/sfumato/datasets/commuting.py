@@ -19,8 +19,6 @@ import polars as pl
 from sfumato.arrays import Floats, Ints
 from sfumato.errors import ParameterError
 
-__all__ = ["CommutingFrames", "commuting"]
-
 _BLOCKS_A_TRACT, _TRACTS_A_COUNTY = 100, 50
 _CENTRE = (38.5, -98.5)  # of the made-up state, in degrees
 _MILES_A_DEGREE = 69.0

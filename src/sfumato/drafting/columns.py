@@ -25,15 +25,14 @@ from sfumato.drafting.infer_formats import (
 from sfumato.errors import count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cells_of, days_in, numbers_with_point, supported
+from sfumato.io.frames import ROWS
 from sfumato.io.read_errors import LAST_DIGITS_LOST, READ_AS_TEXT
-from sfumato.io.source import ROWS, Source, slices
+from sfumato.io.source import Source, slices
 from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.tree import ROOT
 from sfumato.schema.word_hints import NO_VALUE, answers_like_none, meaning_none, means_none
-
-__all__ = ["LISTED", "ColumnFacts", "cell_text", "column_facts"]
 
 LISTED = 10_000  # distinct values looked at one by one
 _OTHERS = 50  # distinct texts among numbers that are looked at

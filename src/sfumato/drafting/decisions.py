@@ -20,21 +20,6 @@ from sfumato.errors import ParameterError
 from sfumato.schema.attribute import Role
 from sfumato.schema.domain import value_text
 
-__all__ = [
-    "Decision",
-    "answered",
-    "answered_alike",
-    "as_proposed",
-    "asked_alike",
-    "changed",
-    "decisions",
-    "keys_of",
-    "text_of",
-    "with_attributes",
-    "with_roles",
-    "without_rows",
-]
-
 _ROWS = re.compile(r" \([\d,]+ rows?\)")
 _UNPUBLISHED: tuple[Role, ...] = ("identifier", "other")
 

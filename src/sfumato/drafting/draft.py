@@ -28,9 +28,6 @@ from sfumato.schema.domain import decimal_text
 from sfumato.schema.word_hints import holds_counts, may_name_counts, named_like_counts, suggested, two_people
 from sfumato.visible import visible
 
-__all__ = ["Look", "draft", "look_at", "toml_text"]
-
-
 # Write proposals as the TOML of a schema file: questions stand in `decide` alone, comments say what a key means.
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)

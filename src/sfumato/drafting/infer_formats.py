@@ -14,21 +14,6 @@ from sfumato.io.decode_cell import day_of
 from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm, is_currency
 
-__all__ = [
-    "PLAIN",
-    "Spelling",
-    "above_the_rest",
-    "codes_among_words",
-    "codes_for_none",
-    "codes_of_questions",
-    "day_formats",
-    "number_forms",
-    "shorter_than_codes",
-    "spelling_of",
-    "spoken",
-    "unclear_numbers",
-]
-
 # Where the texts leave day and month open, the first that fits is proposed, and the draft asks.
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%m.%d.%Y", "%Y%m%d")
 _MONTHS = ("%m/%Y", "%m.%Y", "%m-%Y", "%Y-%m", "%Y/%m")

@@ -16,9 +16,8 @@ from sfumato.drafting.columns import LISTED, ColumnFacts, cell_text
 from sfumato.drafting.draft import Look
 from sfumato.errors import ParameterError
 from sfumato.io.encode import days_in, numbers_with_point
-from sfumato.io.source import ROWS, Source
-
-__all__ = ["UNREAD_TEXTS", "Bar", "Preview", "Profile", "preview", "profiles"]
+from sfumato.io.frames import ROWS
+from sfumato.io.source import Source
 
 _BARS, _BINS = 12, 20
 _CELL = 80  # letters of a cell that a preview shows

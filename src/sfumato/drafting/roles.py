@@ -24,8 +24,6 @@ from sfumato.schema.free_text import are_categories, looks_like_free_text, with_
 from sfumato.schema.near_values import near_pairs
 from sfumato.schema.word_hints import both, code_like, reason, suggested
 
-__all__ = ["Proposal", "newly_published", "proposals", "proposed", "public_looking"]
-
 _FREE = (
     "role: is it free text? it may hold names: leave it other; else quasi or sensitive, with its values in `values` "
     "or `groups`"

@@ -18,10 +18,9 @@ from sfumato.counts.stray_rows import StrayRows, merged_columns, stray_rows
 from sfumato.drafting.columns import ColumnFacts, cell_text
 from sfumato.errors import count_of
 from sfumato.io.encode import days_in
-from sfumato.io.source import ROWS, Source
+from sfumato.io.frames import ROWS
+from sfumato.io.source import Source
 from sfumato.schema.word_hints import NO_VALUE, means_none, suggested
-
-__all__ = ["Related", "Repeated", "TableFacts", "table_facts"]
 
 _COMPARED = 60  # columns compared with one another
 _SAMPLE = 10_000  # rows in which they are

@@ -14,21 +14,6 @@ from typing import Any, Literal
 from sfumato.drafting.decisions import Decision, answered, changed, decisions, keys_of, with_roles
 from sfumato.errors import ParameterError
 
-__all__ = [
-    "WHO",
-    "UnitQuestion",
-    "ask_counts",
-    "ask_households",
-    "ask_kept",
-    "ask_key",
-    "ask_two_people",
-    "ask_visits",
-    "unit_answers",
-    "unit_question",
-    "with_unit",
-    "without_unit_questions",
-]
-
 UnitQuestion = Literal["who", "visits", "household", "two people", "counts", "kept", "key"]
 _TOPICS = ("person", "rows_per_person")
 _ELSE = "else not_person = "

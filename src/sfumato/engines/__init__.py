@@ -2,6 +2,7 @@
 
 from sfumato.engines.engine import Engine, EngineOfPeople, Finish, Lines, PairCounts, PersonLines, finish_here
 from sfumato.engines.parts import BinaryWalk, Parts, binary_nodes
+from sfumato.io.spark import spark_session
 
 __all__ = [
     "BinaryWalk",
@@ -14,4 +15,5 @@ __all__ = [
     "PersonLines",
     "binary_nodes",
     "finish_here",
+    "spark_session",
 ]

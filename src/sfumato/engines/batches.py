@@ -25,9 +25,6 @@ from sfumato.io.decode_cell import ASK
 from sfumato.io.encode import Encoded, first_look, settle, supported
 from sfumato.schema import Attribute
 
-__all__ = ["ArraysOfPeople", "Batch", "Batches", "batches_of", "code_frame", "plain_texts", "refuse_types"]
-
-
 # Codes of a frame in memory: what a worker does with its batch of rows, by the same rules as for a file.
 #
 # Source    Ours.

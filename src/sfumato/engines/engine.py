@@ -15,8 +15,6 @@ import numpy as np
 
 from sfumato.engines.parts import Parts
 
-__all__ = ["Engine", "EngineOfPeople", "Finish", "Lines", "PairCounts", "PersonLines", "finish_here"]
-
 Finish = Callable[[int, np.ndarray, np.ndarray], Mapping[str, np.ndarray]]
 """What finishes a part: (its number, codes m x columns int32, weights m int64) -> named arrays. Can be pickled."""
 

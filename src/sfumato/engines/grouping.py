@@ -13,8 +13,6 @@ import polars as pl
 
 from sfumato.errors import ParameterError
 
-__all__ = ["MOST_SHARES", "CodeTally", "group_codes", "packed", "scrambled", "shares_of", "whole_of"]
-
 _MERGED = 1 << 20  # lines that wait before they are added up
 _DENSE = 1 << 22  # cells for which a table of all combinations is faster than a hash
 

@@ -32,8 +32,6 @@ from sfumato.io.spark import is_spark
 from sfumato.limits import HELD_ROWS
 from sfumato.schema import Attribute
 
-__all__ = ["Opened", "engine_of", "is_large", "spark_of", "stream"]
-
 _BATCH = 1 << 20  # rows of a file that are coded at once
 _BELOW = -LEFT_OUT  # negative codes mark what has no code; this is the lowest
 

@@ -15,8 +15,6 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-__all__ = ["BinaryWalk", "Parts", "binary_nodes"]
-
 
 @dataclass(frozen=True)
 class BinaryWalk:

@@ -28,27 +28,8 @@ from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.read_errors import cell_problems
 from sfumato.io.source import guarded
-from sfumato.io.spark import Guarded, by_bytes, by_key, collected, framed, quiet, quoted, spark_session
+from sfumato.io.spark import Guarded, by_bytes, by_key, collected, framed, quiet, quoted
 from sfumato.schema import Attribute
-
-__all__ = [
-    "PART",
-    "ROWS",
-    "SparkEngine",
-    "any_negative",
-    "code_columns",
-    "gathered",
-    "kept_there",
-    "mapped",
-    "numbers",
-    "problems_of",
-    "raw_columns",
-    "refusals",
-    "rows_of",
-    "spark_engine",
-    "spark_session",
-    "totals",
-]
 
 _WHERE = "the frame"
 PART, ROWS = "p", "w"  # the part of a line, and its rows

@@ -32,8 +32,6 @@ from sfumato.io.encode import with_decimal_marks
 from sfumato.io.read_errors import cell_problems, refused
 from sfumato.schema import Attribute
 
-__all__ = ["coded_by_dictionary"]
-
 MOST_VALUES = 200_000
 """Distinct values of one column that are sent to a server as a list."""
 

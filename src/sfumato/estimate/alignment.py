@@ -26,18 +26,6 @@ from sfumato.visible import visible
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = [
-    "View",
-    "align",
-    "align_boxes",
-    "aligned_codes",
-    "aligned_labels",
-    "exact_view",
-    "measured_attribute",
-    "measured_attributes",
-    "refuse_unmatched",
-]
-
 
 @dataclass(frozen=True)
 class View:

@@ -24,8 +24,6 @@ from sfumato.estimate.generalize import label_ids
 from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema
 
-__all__ = ["Columns", "exact_features", "feature_columns", "features", "recodes", "row_features"]
-
 _WIDE = 512  # columns of one nominal attribute
 
 

@@ -20,8 +20,6 @@ from sfumato.schema import ROOT, Attribute, Labels
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["generalize", "groups_of", "mapping"]
-
 _WHICH = "those of topdown, diffgen and noisy-table, and in Python also of mondrian, bucketize and dlink,"
 
 

@@ -29,20 +29,6 @@ from sfumato.schema import Labels
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = [
-    "Buckets",
-    "FineCells",
-    "MaxentReading",
-    "Step",
-    "ValueFactors",
-    "ValueSpread",
-    "cells_of",
-    "coverages",
-    "estimates",
-    "fit_maxent",
-    "units_of",
-]
-
 
 # Estimates of a whole tree of regions at once: each step constrains one more attribute.
 #

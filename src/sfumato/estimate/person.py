@@ -22,11 +22,6 @@ from sfumato.release import Release
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = [
-    "by_labels", "by_nearest", "by_residence", "expected_at", "holding_boxes", "inferred", "nearest_boxes",
-    "person_distribution",
-]  # fmt: skip
-
 _BYTES = 1 << 25  # of the bit sets held at a time
 
 

@@ -13,8 +13,6 @@ from sfumato.estimate.alignment import View
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.schema.labels import Intervals
 
-__all__ = ["ANY", "Regions", "count", "estimate", "normalised", "overlaps", "shares"]
-
 ANY = -1  # the attribute is not constrained
 
 

@@ -28,8 +28,6 @@ from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema, label_name
 from sfumato.schema.domain import Grid
 
-__all__ = ["ExactTables", "PublicBins", "ReadTables", "association", "bins_of", "exact_tables", "read_tables"]
-
 _ORDERED, _NOMINAL = 14, 40  # bins of a column, at most
 _CELLS = 200_000  # of a table, at most
 _ENTRIES = 2_000_000  # of a labels x cells matrix held at a time

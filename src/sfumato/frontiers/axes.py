@@ -30,22 +30,6 @@ from sfumato.measures import REGISTRY, Measured, classification, membership_boun
 from sfumato.measures.base import json_number
 from sfumato.release import Release
 
-__all__ = [
-    "ATTACKED",
-    "RISKS",
-    "Axis",
-    "Composed",
-    "HeldOut",
-    "attacks_of",
-    "axis_of",
-    "axis_words",
-    "can_be_sent",
-    "compact",
-    "digest",
-    "table_fingerprint",
-]
-
-
 # What tells two tables apart, and what a worker process needs of one.
 
 

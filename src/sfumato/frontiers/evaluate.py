@@ -27,9 +27,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release, published_frames
 from sfumato.release.exposed import alone_warning
 
-__all__ = ["Task", "evaluated", "figures_of_release", "name_together", "rehearsed", "side_by_side"]
-
-
 # Points that are one and the same release: other parameters of a method, the same published table.
 
 

@@ -28,8 +28,6 @@ from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS
 from sfumato.randomness import Entropy
 from sfumato.schema import Attribute, Schema
 
-__all__ = ["forecast", "stand_in", "with_forecast"]
-
 MOST_ROWS = 50_000  # of the stand-in; a longer table gets a forecast that is too dark
 _CLASSES = 8
 _OWN = 0.5  # share of the rows that follow a class in every attribute; the others follow what is common in every one

@@ -22,22 +22,6 @@ from sfumato.measures.base import remembered
 from sfumato.release import Release
 from sfumato.schema import KNOWN, ROOT
 
-__all__ = [
-    "QUERIES",
-    "SELECTIVITIES",
-    "asked_of",
-    "asked_truth",
-    "classes_of",
-    "group_sizes",
-    "is_lower_bound",
-    "panel_of",
-    "people_of",
-    "sample_rows",
-    "star_shares",
-    "tables_of",
-    "typical_count",
-]
-
 SELECTIVITIES = ("0.01", "0.05", "0.1", "0.2")
 QUERIES = 250
 SAMPLE = 6

@@ -13,8 +13,6 @@ from sfumato.frontiers.sweep import family_of, label_of, python_of, written_as
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism
 
-__all__ = ["Point", "Reference", "Spread", "efficient_set", "nothing_measured"]
-
 
 @dataclass(frozen=True, slots=True)
 class Spread:

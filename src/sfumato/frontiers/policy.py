@@ -34,8 +34,6 @@ from sfumato.frontiers.point import Point
 from sfumato.frontiers.sweep import sweep
 from sfumato.mechanisms import Mechanism
 
-__all__ = ["Breach", "Policy", "WantedTable", "answer_error"]
-
 DEFAULT_K = 5
 _ANSWER = re.compile(r"^(?P<columns>.+?)\s+within\s+(?P<limit>[0-9.]+)\s*(?P<percent>%|percent)?\s*$", re.IGNORECASE)
 

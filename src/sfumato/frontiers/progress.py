@@ -10,8 +10,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from sfumato.mechanisms import Progress
 from sfumato.visible import visible
 
-__all__ = ["ProgressLines", "progress_of", "time_left"]
-
 _EVERY = 2.0  # seconds between two lines
 _AT_LEAST = 30.0  # seconds after which a line is written although nothing has changed
 _ENOUGH = 5  # steps after which the time that is left is told: the first also wait for processes that start

@@ -46,28 +46,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Schema
 
-__all__ = [
-    "ASK",
-    "CHOSEN",
-    "MEMBERSHIP",
-    "Anchors",
-    "Chosen",
-    "Recommendation",
-    "Scale",
-    "anchors",
-    "attributes_of",
-    "chosen",
-    "closest_of",
-    "price_of",
-    "recommended",
-    "references",
-    "revealed",
-    "scales",
-    "typical_in_tables",
-    "typical_words",
-]
-
-
 # Marks that give the axes a meaning on the steward's own table.
 #
 # Source    Li & Li, KDD 2009, section 5.1, "Interpretation of the privacy loss" and "of the utility loss"; 4.3 for

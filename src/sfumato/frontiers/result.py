@@ -15,8 +15,6 @@ from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism
 from sfumato.visible import notebook
 
-__all__ = ["AxisMeasure", "Frontier", "with_efficient"]
-
 
 @dataclass(frozen=True, slots=True)
 class AxisMeasure:

@@ -36,8 +36,6 @@ from sfumato.mechanisms import Mechanism, Progress
 from sfumato.release.atomic import refuse_release_folder, write_whole
 from sfumato.version import __version__
 
-__all__ = ["Kept", "affordable", "bytes_of_one", "evaluated_all", "free_bytes", "frontier"]
-
 # How much memory a sweep will take, stated before it starts.
 #
 # The estimate is rough and on the high side: what the program itself takes, the counts, the public trees, and the sets

@@ -30,9 +30,6 @@ from sfumato.declare import given, parameters
 from sfumato.errors import ParameterError
 from sfumato.mechanisms import Bucketize, DiffGen, Marginals, Mechanism, Mondrian, NoisyTable, TargetRows
 
-__all__ = ["PRESETS", "Preset", "family_of", "label_of", "python_of", "sweep", "written_as"]
-
-
 # How a mechanism is written and called in lists, tooltips and files.
 
 

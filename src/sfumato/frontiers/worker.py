@@ -15,8 +15,6 @@ import time
 from threading import Thread
 from typing import BinaryIO
 
-__all__ = ["main"]
-
 _LOOK = 0.25  # seconds
 
 

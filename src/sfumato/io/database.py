@@ -20,8 +20,6 @@ from sfumato.io.frames import KINDS, ROWS
 from sfumato.io.read_errors import refused
 from sfumato.schema import Grid
 
-__all__ = ["SCHEMES", "Session", "SqlTable", "fetch", "open_database", "quoted"]
-
 SCHEMES = ("postgresql://", "postgres://")
 _PLAIN = {  # PostgreSQL's types that polars has as they are; every other is read as its text
     *("smallint", "integer", "bigint", "real", "double precision", "boolean", "date"),

@@ -22,23 +22,6 @@ from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.domain import decimal_or_none, decimal_text
 from sfumato.schema.formats import TIME, format_day, parse_day
 
-__all__ = [
-    "ASK",
-    "LEFT_OUT",
-    "NULL",
-    "OUTSIDE",
-    "UNPARSABLE",
-    "WHOLE_FLOATS",
-    "WHOLE_SINGLES",
-    "canonical_text",
-    "code_of",
-    "day_of",
-    "missing_days",
-    "missing_numbers",
-    "missing_result",
-    "too_large_for_a_float",
-]
-
 # Codes of what has no code. ASK never leaves `encoding`: it means "let `code_of` decide".
 OUTSIDE, NULL, UNPARSABLE, ASK, LEFT_OUT = -1, -2, -3, -4, -5
 

@@ -25,20 +25,6 @@ from sfumato.errors import ReadError, count_of
 from sfumato.io.read_errors import refuse_names_twice, refused
 from sfumato.raw_files import guarded_from_zlib, unpacked, western_encoding
 
-__all__ = [
-    "BLOCK",
-    "CsvFile",
-    "WrongLine",
-    "count_lines",
-    "guesses_of",
-    "line_numbers",
-    "open_csv",
-    "title_like",
-    "title_refused",
-    "without_blank_lines",
-]
-
-
 # The lines of a delimited text file, counted apart from the engine that reads them, under one strict rule.
 #
 # Source    own; RFC 4180 with the ambiguous parts refused.

@@ -38,25 +38,6 @@ from sfumato.io.decode_cell import (
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 from sfumato.schema.formats import NumberForm, format_regex
 
-__all__ = [
-    "CELL_MARGIN",
-    "Encoded",
-    "cell_and_certainty",
-    "cells_of",
-    "days_in",
-    "exact_cells",
-    "exact_units",
-    "first_look",
-    "may_have_no_value",
-    "no_value",
-    "numbers_with_point",
-    "settle",
-    "settle_objects",
-    "supported",
-    "whole_floats",
-    "with_decimal_marks",
-]
-
 _EXACT = Decimal(2**48)  # scaled units below which the float arithmetic is certain
 CELL_MARGIN = 0.25
 """Of a scaled unit: how far a number may be off and its cell is still certain."""

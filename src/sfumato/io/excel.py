@@ -45,8 +45,6 @@ from sfumato.io.read_errors import refuse_names_twice, refused
 from sfumato.raw_files import engine_path, most_unpacked
 from sfumato.schema import Grid
 
-__all__ = ["CELLS_LIMIT", "ContainerError", "OldWorkbook", "Sheet", "open_sheet"]
-
 CELLS_LIMIT = 20_000_000  # of the rectangle around all cells of a sheet
 _BLOCK = 1 << 20
 _WINDOW = 15  # ` r="XFD1048576"`

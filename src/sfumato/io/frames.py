@@ -16,8 +16,6 @@ from sfumato.io.read_errors import refuse_names_twice, refused
 from sfumato.io.spark import Sql, by_bytes, collected, counted, is_spark, quoted
 from sfumato.schema import Grid
 
-__all__ = ["KINDS", "ROWS", "Grouped", "InMemory", "open_frame"]
-
 _ONE_TYPE = {"string", "integer", "boolean", "empty"}
 # Columns beside those of a table: no table of a database has a name with this character.
 ROWS = "rows\0"  # how many rows share the values of a line

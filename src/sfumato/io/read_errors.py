@@ -11,16 +11,6 @@ from sfumato.errors import Problem, ReadError, count_of
 from sfumato.io.decode_cell import NULL, OUTSIDE
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 
-__all__ = [
-    "LAST_DIGITS_LOST",
-    "READ_AS_TEXT",
-    "cell_problems",
-    "guessed_reading",
-    "missing_columns",
-    "refuse_names_twice",
-    "refused",
-]
-
 VALUES_KEPT = 1_000
 LAST_DIGITS_LOST = (
     "of 2^53 or more stored as a float, as in spreadsheets, which keeps only the first 15 digits (of 2^24 or more in a "

@@ -17,14 +17,11 @@ from sfumato.io.decode_cell import canonical_text, too_large_for_a_float
 from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
 from sfumato.io.encode import whole_floats, with_decimal_marks
 from sfumato.io.excel import Sheet, open_sheet
-from sfumato.io.frames import KINDS, ROWS, Grouped, InMemory, open_frame
+from sfumato.io.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.io.read_errors import refused
 from sfumato.io.spark import is_session, spark_frame
 from sfumato.raw_files import engine_path
 from sfumato.schema import Attribute, Grid
-
-__all__ = ["KINDS", "ROWS", "Source", "guarded", "open_source", "slices"]
-
 
 # SPSS, Stata and SAS files, through pyreadstat: each cell as its value label, its number, its text or its day.
 #

@@ -19,24 +19,6 @@ import polars as pl
 from sfumato.errors import ParameterError, SfumatoError, count_of
 from sfumato.io.read_errors import refused
 
-__all__ = [
-    "Guarded",
-    "Sql",
-    "by_bytes",
-    "by_key",
-    "collected",
-    "counted",
-    "frame_in",
-    "framed",
-    "impatient",
-    "is_session",
-    "is_spark",
-    "quiet",
-    "quoted",
-    "spark_frame",
-    "spark_session",
-]
-
 _NEEDS = "pip install 'sfumato[spark]'"
 _BROKEN = "_corrupt_record"
 _REMOTE = re.compile(r"sc://(\[[^\]\s]+\]|[^\s/:]+)(?::(\d{1,5}))?(?:/.*)?")
@@ -300,6 +282,7 @@ class WorkerError(RuntimeError):
 
 
 def hidden(error: Exception) -> WorkerError:
+    """Return an error of a worker that says only of what kind it was."""
     return WorkerError(f"a worker of sfumato failed ({type(error).__name__})")
 
 

@@ -15,8 +15,6 @@ import numpy as np
 from sfumato.arrays import Ints
 from sfumato.kernels.cache import compiled
 
-__all__ = ["bucket_values"]
-
 
 @compiled
 def bucket_values(counts: Ints, l: int) -> Ints:  # noqa: E741

@@ -29,8 +29,6 @@ from numba.core import config
 
 from sfumato.visible import visible
 
-__all__ = ["borrowing", "compiled", "folder", "inlined", "source_key"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 

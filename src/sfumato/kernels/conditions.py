@@ -31,42 +31,6 @@ from sfumato.errors import ParameterError
 from sfumato.kernels.cache import compiled, inlined
 from sfumato.kernels.linkage import EXACT, OWN, ROBUST, Link, further_values, link_score, no_link
 
-__all__ = [
-    "DELTA",
-    "DISTINCT",
-    "EMD",
-    "ENTROPY",
-    "FREQUENCY",
-    "JS",
-    "LINK",
-    "MOST_ROWS",
-    "RATIO",
-    "RECURSIVE",
-    "SIZE",
-    "Condition",
-    "Conditions",
-    "GroundEdges",
-    "all_hold",
-    "bind",
-    "check",
-    "delta_disclosure",
-    "distinct",
-    "earth_mover",
-    "emd",
-    "entropy",
-    "frequency",
-    "holds",
-    "js",
-    "linkable",
-    "linkage_score",
-    "one_holds",
-    "presence_of_all",
-    "product_at_most",
-    "ratio",
-    "recursive",
-    "size",
-]
-
 SIZE, DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, JS, EMD, DELTA, RATIO, LINK = range(10)
 MARGIN = 1e-9
 MOST_ROWS = 2**31 - 1

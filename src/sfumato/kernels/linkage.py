@@ -27,24 +27,6 @@ import numpy as np
 from sfumato.arrays import Floats, Ints
 from sfumato.kernels.cache import compiled, inlined
 
-__all__ = [
-    "CELLS",
-    "EXACT",
-    "INDEPENDENT",
-    "LINK_MARGIN",
-    "MOST_D",
-    "OWN",
-    "PRODUCT",
-    "ROBUST",
-    "Link",
-    "all_present",
-    "box_mass",
-    "further_values",
-    "link_score",
-    "no_link",
-    "score",
-]
-
 EXACT, PRODUCT, ROBUST = range(3)
 INDEPENDENT, OWN, CELLS = range(3)
 """Where the probability of (class, value) comes from: shares of labels times share of the value; the class's own share

@@ -26,23 +26,6 @@ from sfumato.arrays import Floats, Ints
 from sfumato.kernels.cache import compiled, inlined
 from sfumato.kernels.linkage import CELLS, Link, box_mass, link_score
 
-__all__ = [
-    "GONE",
-    "JoinAxis",
-    "Joins",
-    "UnitedClasses",
-    "build",
-    "distance",
-    "distance_between",
-    "join",
-    "join_rules",
-    "nearest",
-    "new_index",
-    "pop",
-    "unite",
-]
-
-
 # What the merging of classes works on: how labels are joined, the classes, and a tree over them to search in.
 
 

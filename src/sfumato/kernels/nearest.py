@@ -17,8 +17,6 @@ import numpy as np
 from sfumato.arrays import Ints
 from sfumato.kernels.cache import compiled
 
-__all__ = ["UNIT", "nearest"]
-
 UNIT = 1 << 20  # of one attribute at most
 
 

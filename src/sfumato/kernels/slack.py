@@ -34,8 +34,6 @@ from sfumato.kernels.conditions import (
     Conditions,
 )
 
-__all__ = ["rows_to_spare", "spare"]
-
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
 # Compiled code: numba's int64 is not an `int` to mypy, and arrays are passed one by one because a compiled call with
 # many arrays in a tuple costs more than the work it does.

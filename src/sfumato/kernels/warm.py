@@ -13,8 +13,6 @@ from sfumato.kernels.mondrian.partition import partition
 from sfumato.kernels.mondrian.summary import PartSummary, choose
 from sfumato.kernels.nearest import nearest
 
-__all__ = ["warm"]
-
 
 def warm() -> None:
     """Run each kernel on a tiny table."""

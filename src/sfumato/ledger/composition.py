@@ -26,8 +26,6 @@ from sfumato.errors import BudgetExceeded
 from sfumato.exact import plain
 from sfumato.ledger.cost import Cost, under, weakest
 
-__all__ = ["Charge", "PopulationTree", "Totals", "check", "totals"]
-
 NONE = Cost(Fraction(0))
 
 

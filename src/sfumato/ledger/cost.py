@@ -29,8 +29,6 @@ from sfumato.errors import BudgetExceeded, ParameterError
 from sfumato.exact import Number, fraction
 from sfumato.randomness.enclosure import exp_enclosure
 
-__all__ = ["Budget", "Cost", "cost_of", "under", "weakest"]
-
 # Each relation protects less than the one before: a guarantee carries over to the right, never to the left.
 FROM_STRONG_TO_WEAK: Final = (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.REPLACE_ONE, Neighbours.ONE_ORIGIN)
 DIGITS: Final = 12  # of e^epsilon, rounded up

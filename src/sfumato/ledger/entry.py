@@ -13,8 +13,6 @@ from sfumato.errors import ParameterError
 from sfumato.ledger.cost import Cost
 from sfumato.visible import one_form, visible
 
-__all__ = ["Entry", "LimitSet", "State", "looks_like", "near_names", "population_key", "same_words"]
-
 State: TypeAlias = Literal["reserved", "spent", "refunded"]
 # Blanks, full stops, and every dash and connector of Unicode (categories Pd and Pc, and the minus signs).
 _APART = re.compile(

@@ -51,8 +51,6 @@ from sfumato.release.files import digest
 from sfumato.release.manifest import MANIFEST, plain_parameters
 from sfumato.visible import operand, shell_command, visible
 
-__all__ = ["Ledger", "Reservation", "entered", "refuse_ledger_inside"]
-
 
 class Ledger:
     """One SQLite file. Any number of processes may use it at once; each call is a transaction of its own.

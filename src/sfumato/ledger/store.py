@@ -37,22 +37,6 @@ from sfumato.ledger.cost import Cost
 from sfumato.ledger.entry import Entry, LimitSet, population_key
 from sfumato.release.atomic import Held, flush, name_new_file, partial_of, remove_stale
 
-__all__ = [
-    "WAIT_SECONDS",
-    "check_seals",
-    "read_charges",
-    "read_entries",
-    "read_entry",
-    "read_limits",
-    "read_tree",
-    "read_units",
-    "reading",
-    "seal",
-    "spellings",
-    "writing",
-]
-
-
 # Checksums of every row of the ledger, so that damage is noticed before it is believed.
 #
 # Source    Ours: SHA-256 of each row, of each statement that made a table or trigger, and of all these together.

@@ -13,8 +13,6 @@ import numpy as np
 from sfumato.counts import Counts, Table
 from sfumato.release import Release
 
-__all__ = ["Measure", "MeasureResult", "Measured", "json_number", "largest_first", "remembered", "worst_of"]
-
 R = TypeVar("R")
 
 

@@ -47,19 +47,6 @@ from sfumato.release import Release
 from sfumato.schema import Attribute, Schema, Values, parse_label
 from sfumato.schema.domain import decimal_or_none, value_text
 
-__all__ = [
-    "Bins",
-    "Classification",
-    "CrossValidation",
-    "Target",
-    "classification",
-    "cross_validate",
-    "resampled_interval",
-    "target_of",
-    "training_lines",
-]
-
-
 # The class a learner is to tell: a carried attribute, or a declared binning of one.
 #
 # Source    DiffGen paper (Mohammed, Chen, Fung & Yu, KDD 2011), section 3: the class is one categorical attribute. A

@@ -28,20 +28,6 @@ from sfumato.measures.base import MeasureResult, json_number, worst_of
 from sfumato.release import Release
 from sfumato.schema import Attribute
 
-__all__ = [
-    "HistogramDistance",
-    "ReconstructionDistance",
-    "city_block",
-    "histogram_distance",
-    "js_divergence",
-    "js_rows",
-    "js_terms",
-    "kl_divergence",
-    "kl_rows",
-    "reconstruction_distance",
-    "row_shares",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class HistogramDistance(MeasureResult):

@@ -23,8 +23,6 @@ from sfumato.measures.base import Measured
 from sfumato.release import Release
 from sfumato.schema import Labels
 
-__all__ = ["average_class_size", "certainty_penalty", "discernibility", "generalization_steps", "precision"]
-
 
 def discernibility(table: Table, release: Release) -> Measured:
     """Every row pays the size of its class; a suppressed or left-out row pays the size of the table."""

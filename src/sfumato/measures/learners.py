@@ -28,9 +28,6 @@ from sfumato.estimate.features import Columns
 from sfumato.exact import choice
 from sfumato.randomness import Entropy
 
-__all__ = ["MODELS", "ModelName", "Predictor", "TrainingLines", "chosen_alpha", "fit", "majority", "weakest_links"]
-
-
 # Cost-complexity pruning: the nested subtrees of a decision tree and how each does on held-out rows.
 #
 # Source    Breiman, Friedman, Olshen & Stone, Classification and Regression Trees, 1984, sections 3.3 and 3.4.

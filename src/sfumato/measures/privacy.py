@@ -36,18 +36,6 @@ from sfumato.measures.distances import js_rows, js_terms, kl_rows, row_shares
 from sfumato.release import Release, ground_of
 from sfumato.schema import Attribute
 
-__all__ = [
-    "Distance",
-    "Driver",
-    "PrivacyLoss",
-    "distances",
-    "dp_bound",
-    "membership_bound",
-    "privacy_loss",
-    "proved_bound",
-]
-
-
 # The privacy loss that differential privacy allows at most, whatever the reader knew before.
 #
 # Source    derived here; for the measure, Li & Li, KDD 2009, section 4.1.

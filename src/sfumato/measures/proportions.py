@@ -22,8 +22,6 @@ from typing import Any
 
 from sfumato.errors import ParameterError
 
-__all__ = ["LEVEL", "Share", "clopper_pearson", "difference", "wilson"]
-
 LEVEL = 0.95
 
 

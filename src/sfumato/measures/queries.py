@@ -34,20 +34,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema
 
-__all__ = [
-    "QueryError",
-    "QueryKind",
-    "UnchangedAnswers",
-    "Workload",
-    "answers",
-    "chosen_values",
-    "estimated",
-    "query_error",
-    "unchanged_answers",
-    "workload",
-]
-
-
 # Random sets of values for queries: intervals of ordered attributes, any values of nominal ones.
 
 _WIDE = 2000  # values above which rows of random words would not fit in memory

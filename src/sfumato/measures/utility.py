@@ -45,9 +45,6 @@ from sfumato.measures.distances import js_rows, row_shares
 from sfumato.release import Release
 from sfumato.schema import Attribute
 
-__all__ = ["PopulationLoss", "Populations", "UtilityLoss", "large_populations", "smallest_support", "utility_loss"]
-
-
 # Large populations: every conjunction of nodes of the public trees that enough rows satisfy.
 #
 # Source    Li & Li, KDD 2009, section 4.2 (they use FP-growth on rows extended by ancestors).

@@ -27,8 +27,6 @@ from sfumato.measures.queries import Workload, answers, estimated
 from sfumato.release import Release
 from sfumato.schema.workload import read_workload, workload_sets
 
-__all__ = ["WorkloadError", "workload_error"]
-
 MOST_TABLES = 300  # that are compared; of a longer workload 300, evenly spaced
 
 

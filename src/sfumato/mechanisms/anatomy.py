@@ -30,8 +30,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence
 from sfumato.schema import Schema
 
-__all__ = ["Anatomy"]
-
 
 @declare
 class Anatomy:

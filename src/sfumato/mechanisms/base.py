@@ -17,24 +17,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = [
-    "REFUSED_INPUT",
-    "Forecast",
-    "Gathered",
-    "Mechanism",
-    "Plan",
-    "Progress",
-    "Stage",
-    "gather",
-    "needs_published",
-    "refuse_guesses",
-    "refuse_several",
-    "refuse_undecided",
-    "refuse_void",
-    "run",
-    "too_few_missing",
-]
-
 Progress = Callable[[float, str], None]  # share done, what is being done
 REFUSED_INPUT = (
     "whether the rows fit the schema and the limits of size: a value outside its domain, a key that repeats, or more "

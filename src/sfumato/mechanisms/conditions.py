@@ -24,15 +24,6 @@ from sfumato.kernels.conditions import Condition
 from sfumato.release import ground_of
 from sfumato.schema import Attribute, Schema
 
-__all__ = [
-    "compile_requirement",
-    "hint_for_k",
-    "instead_of_l",
-    "refuse_infeasible",
-    "refuse_no_requirement",
-    "refuse_spellings",
-]
-
 _LEAST_K = 2  # a k of 1 holds of every table
 _HALVED = 3  # the best l from which half of it still promises something: l = 1 holds of every table
 

@@ -10,8 +10,6 @@ from sfumato.counts import Counts
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 
-__all__ = ["IMPOSSIBLE", "MEMBERSHIP", "bucket_release", "exact_release"]
-
 MEMBERSHIP = "who is in the table: quasi-identifiers are published exactly"
 IMPOSSIBLE = (
     "a reader who knows that a value of a group cannot be that of somebody in it, such as an illness of one sex"

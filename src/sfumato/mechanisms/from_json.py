@@ -17,8 +17,6 @@ from sfumato.claims import requirement_from_json
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.mechanisms import REGISTRY as MECHANISMS, Mechanism
 
-__all__ = ["mechanism_of"]
-
 
 def mechanism_of(described: Mapping[str, Any]) -> Mechanism:
     """Return the mechanism that a release says it was made by.

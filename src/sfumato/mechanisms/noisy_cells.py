@@ -45,34 +45,6 @@ from sfumato.randomness.sparse import (
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 
-__all__ = [
-    "ASSUMED_ROWS",
-    "MANY_ROWS",
-    "Decided",
-    "DomainCells",
-    "Threshold",
-    "carried_words",
-    "cells_schema",
-    "decoded",
-    "exact_counts",
-    "expected_error",
-    "expected_noise",
-    "large",
-    "least_drawable",
-    "most_noise",
-    "mostly_noise",
-    "needs_cells",
-    "noise_alone",
-    "public_inputs",
-    "radices",
-    "read_threshold",
-    "refuse_hits",
-    "refuse_size",
-    "release_cells",
-    "silences",
-    "threshold_for",
-]
-
 MANY_ROWS = 20  # a threshold above it is worth a warning: smaller groups of people vanish
 ASSUMED_ROWS = 1000  # of a table whose schema does not declare `rows`
 NOISE_SHARE = 10  # noise may be expected to add one row for every 10 of the table

@@ -31,7 +31,6 @@ from sfumato.mechanisms.noisy_cells import (
     MANY_ROWS,
     Decided,
     DomainCells,
-    Threshold,
     carried_words,
     cells_schema,
     exact_counts,
@@ -47,13 +46,11 @@ from sfumato.mechanisms.noisy_cells import (
     refuse_size,
     release_cells,
     silences,
-    threshold_for,
 )
 from sfumato.randomness import Entropy
+from sfumato.randomness.sparse import Threshold, threshold_for
 from sfumato.release import Release
 from sfumato.schema import MISSING, Attribute, Labels, Schema, parse_label
-
-__all__ = ["NoisyTable"]
 
 
 class _DeclaredCuts:

@@ -32,16 +32,6 @@ from sfumato.mechanisms.conditions import hint_for_k
 from sfumato.release import DeclaredPeople, ground_of
 from sfumato.schema import Attribute
 
-__all__ = [
-    "declared",
-    "read_by",
-    "satisfied",
-    "satisfied_by_rows",
-    "settled",
-    "shares",
-    "too_few_people",
-]
-
 
 def shares(members: Members, lines: int) -> tuple[np.ndarray, int]:
     """Return the weight of each line when every person has the same whole, and that whole.

@@ -20,8 +20,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = ["Raw"]
-
 
 @declare
 class Raw:

@@ -24,8 +24,6 @@ from sfumato.errors import ReleaseError, count_of
 from sfumato.mechanisms.people import declared, satisfied, satisfied_by_rows
 from sfumato.release import Release, SeenByKey
 
-__all__ = ["refined_classes", "seen_by_key"]
-
 
 @dataclass(frozen=True, slots=True)
 class RefinedClasses:

@@ -25,8 +25,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release, assemble
 from sfumato.schema import Labels, Schema
 
-__all__ = ["Suppress"]
-
 
 @declare
 class Suppress:

@@ -31,8 +31,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Labels, Schema
 
-__all__ = ["TopDown", "class_gain"]
-
 ROUNDING = 1e-12  # gains and scores closer than this are equal: then the schema's order decides
 
 

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["COLOURS", "colour_of", "legend_of", "reach", "shape_of", "size_rows"]
-
 COLOURS = 10  # of the page's style
 _SHAPES = {"generalized": "circle", "buckets": "square", "cells": "diamond", "synthetic": "triangle"}
 _PATHS = {

@@ -10,8 +10,6 @@ from sfumato.errors import SfumatoError
 from sfumato.mechanisms import REGISTRY, Mechanism
 from sfumato.visible import operand, shell_command
 
-__all__ = ["publish_command", "publish_words"]
-
 _NOT_PUBLISHED = ("raw", "synthesize")  # never saved; a command of its own
 
 

@@ -40,25 +40,6 @@ from sfumato.release.dictionary import MOVED
 from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.visible import operand, shell_command
 
-__all__ = [
-    "FORMS",
-    "MEMBERSHIP",
-    "NOISY",
-    "Audience",
-    "around",
-    "figure",
-    "finite",
-    "membership",
-    "noisy",
-    "plotted",
-    "public_contents",
-    "spread",
-    "steward_contents",
-    "times",
-    "worst_findings",
-]
-
-
 # How numbers and kinds of releases are written for people, the same in every report.
 
 FORMS = {

@@ -15,8 +15,6 @@ from sfumato.mechanisms import REGISTRY as MECHANISMS
 from sfumato.release import Release
 from sfumato.schema.toml_models import REFERENCE
 
-__all__ = ["explain", "explainable"]
-
 # What people also call it, and the letters of the command line.
 _ALSO = {
     **{parameters(REQUIREMENTS[name])[0].flag: name for name in REQUIREMENTS if name not in REQUIREMENTS.third_party},

@@ -20,18 +20,6 @@ from sfumato.release.store import Allowed, refuse_unsavable
 from sfumato.version import __version__
 from sfumato.visible import code_span, markdown, visible
 
-__all__ = [
-    "LARGEST_PAGE",
-    "REPORT_ENDINGS",
-    "embedded",
-    "javascript",
-    "page_style",
-    "rendered",
-    "report",
-    "template_text",
-]
-
-
 # What every page is made of: the drawing library, and texts that come with the package.
 
 _TEMPLATES = ("page.html.j2", "page.md.j2", "parts.html.j2", "map.html.j2")

@@ -23,8 +23,6 @@ from sfumato.errors import ParameterError
 from sfumato.exact import Number, index, rational
 from sfumato.randomness.entropy import Entropy, Words
 
-__all__ = ["binomial", "binomial_pmf"]
-
 CHUNK = 1 << 15  # words of 64 trials in one go
 ALL = np.uint64(2**64 - 1)
 

@@ -37,20 +37,6 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Floats
 
-__all__ = [
-    "LOG_ERROR",
-    "SMALLEST_WORD",
-    "Rate",
-    "context",
-    "exp_enclosure",
-    "exponential",
-    "floor_log_ratio",
-    "natural_log",
-    "negative_log",
-    "rational_rate",
-    "sign_of_exponentials",
-]
-
 FIRST_DIGITS = 40
 
 

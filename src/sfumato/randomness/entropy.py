@@ -30,8 +30,6 @@ from sfumato.errors import ParameterError
 from sfumato.exact import index
 from sfumato.randomness.parameters import read_size
 
-__all__ = ["Entropy", "Words"]
-
 Words = NDArray[np.uint64]
 
 WORD_BYTES: Final = 8

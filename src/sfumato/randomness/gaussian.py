@@ -29,8 +29,6 @@ from sfumato.randomness.geometric import DIGITS, WORKING_DIGITS, discrete_laplac
 from sfumato.randomness.parameters import read_size
 from sfumato.randomness.refinement import at_least
 
-__all__ = ["discrete_gaussian", "discrete_gaussian_pmf"]
-
 SMALLEST, LARGEST = Fraction(1, 10**6), Fraction(10**18)
 LARGEST_PMF = 10**8  # variance up to which the law is added up term by term
 

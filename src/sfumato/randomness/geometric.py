@@ -31,17 +31,6 @@ from sfumato.randomness.entropy import Entropy
 from sfumato.randomness.parameters import read_epsilon, read_size
 from sfumato.randomness.refinement import floors
 
-__all__ = [
-    "PRACTICALLY_EXACT",
-    "bernoulli_exp",
-    "discrete_laplace",
-    "discrete_laplace_pmf",
-    "discrete_laplace_tail",
-    "exp_minus",
-    "geometric",
-    "geometric_pmf",
-]
-
 WORKING_DIGITS, DIGITS = 90, 50
 
 

@@ -7,8 +7,6 @@ from fractions import Fraction
 from sfumato.errors import ParameterError
 from sfumato.exact import index, rational
 
-__all__ = ["LARGEST", "SMALLEST", "read_epsilon", "read_size"]
-
 SMALLEST, LARGEST = Fraction(1, 10**12), Fraction(10**12)
 
 

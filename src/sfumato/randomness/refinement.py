@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from sfumato.randomness.enclosure import LOG_ERROR, SMALLEST_WORD, Rate, floor_log_ratio, negative_log
 from sfumato.randomness.entropy import Entropy, Words
 
-__all__ = ["append_word", "at_least", "floors", "settle"]
-
 WORD_BITS = 64
 CHUNK = 1 << 16  # words in one go: temporary arrays stay in cache
 

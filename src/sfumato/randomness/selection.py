@@ -37,17 +37,6 @@ from sfumato.randomness.geometric import DIGITS, exp_minus
 from sfumato.randomness.parameters import read_epsilon
 from sfumato.randomness.refinement import WORD_BITS, append_word, at_least
 
-__all__ = [
-    "STEPS",
-    "Candidates",
-    "exponential_choice",
-    "exponential_choice_pmf",
-    "permute_and_flip",
-    "permute_and_flip_pmf",
-    "rounded_log2_sums",
-    "rounded_sensitivity",
-]
-
 # Candidates of a selection as whole numbers: how far below the best, and with which weight.
 
 LARGEST = 1 << 62  # of a gap kept as int64

@@ -43,20 +43,6 @@ from sfumato.randomness.geometric import (
 from sfumato.randomness.parameters import read_epsilon
 from sfumato.randomness.refinement import at_least, floors
 
-__all__ = [
-    "FALSE_CELLS",
-    "RARELY",
-    "Hits",
-    "Threshold",
-    "expected_noise",
-    "hit_rate",
-    "miss_rate",
-    "sparse_noise",
-    "sparse_noise_pmf",
-    "threshold_for",
-]
-
-
 # Which of N cells are hit, each with the same small probability q: by the gaps between hits, exactly.
 #
 # Source    Geometric skipping (Fan, Muller & Rezucha 1962); the split of a gap into blocks is ours,

@@ -34,25 +34,6 @@ from sfumato.raw_files import utf8_path
 from sfumato.release.manifest import MANIFEST
 from sfumato.visible import operand, shell_command
 
-__all__ = [
-    "Held",
-    "NewFile",
-    "NewFolder",
-    "flush",
-    "holding_release",
-    "is_accounted",
-    "is_stale",
-    "name_new_file",
-    "partial_of",
-    "refuse_existing",
-    "refuse_release_folder",
-    "remove_stale",
-    "take_name",
-    "target_of",
-    "write_whole",
-]
-
-
 # Hidden partial files and folders: how they are named, held by a living process, and cleared away after a dead one.
 #
 # Source    Ours: `.NAME.partial-PROCESS-RANDOM` beside the place of NAME; flock(2), which the kernel lets go with the

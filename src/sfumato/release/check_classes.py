@@ -34,17 +34,6 @@ from sfumato.schema.checks import plain_spelling
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_rows, rows_of_few
 from sfumato.schema.near_values import near_codes
 
-__all__ = [
-    "Examined",
-    "examine_bucket_tables",
-    "examine_rows",
-    "ground_of",
-    "label_problems",
-    "on_whose_word",
-    "unsorted",
-]
-
-
 # The distance between values of a sensitive attribute that t-closeness (emd) uses, in mechanism and verifier alike.
 
 

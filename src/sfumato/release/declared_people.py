@@ -25,20 +25,6 @@ if TYPE_CHECKING:
 
     from sfumato.schema import Attribute
 
-__all__ = [
-    "ALL",
-    "CLASS",
-    "PEOPLE",
-    "DeclaredPeople",
-    "StatedPeople",
-    "contradictions",
-    "known_values",
-    "one_value_shared",
-    "people_columns",
-    "stated_by",
-    "value_contradictions",
-]
-
 PEOPLE = "people"  # the table's name, and that of its column of numbers
 CLASS, ALL = "class", "all"
 _NUMBER = "^(?:0|[1-9][0-9]{0,17})$"

@@ -28,8 +28,6 @@ from sfumato.schema.domain import decimal_text
 from sfumato.schema.fingerprints import nearly_records
 from sfumato.visible import code_span, markdown
 
-__all__ = ["MOVED", "dictionary"]
-
 MOVED = (  # said wherever cells of a column with `clamp` are explained: the file alone does not show it
     "values outside the range, where there were any, were moved to its ends: cells at the ends may also stand for "
     "values beyond it"

@@ -35,17 +35,6 @@ if TYPE_CHECKING:
 
     from sfumato.release.release import Release
 
-__all__ = [
-    "CountedPeople",
-    "Exposed",
-    "alone_warning",
-    "class_warnings",
-    "known_alike",
-    "nearly_one_value",
-    "spelt_alike",
-    "values_of_one_person",
-]
-
 _PLURAL = {"class": "es", "group": "s"}
 _MANY = 20  # rows of a class from which nearly all having one value is not chance
 _NEARLY = (19, 20)  # the share of its rows that have it, at least

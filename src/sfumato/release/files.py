@@ -20,23 +20,6 @@ from sfumato.io.excel import open_sheet
 from sfumato.raw_files import engine_path, guarded_from_zlib, packing_of, unpacked, western_encoding
 from sfumato.release.workbook import read_workbook
 
-__all__ = [
-    "DAMAGED",
-    "TIMES",
-    "as_texts",
-    "collected",
-    "digest",
-    "distinct_texts",
-    "marked",
-    "marked_frame",
-    "miswritten",
-    "opened",
-    "scan",
-    "tally",
-    "unmarked",
-    "unmarked_frame",
-]
-
 TIMES = "\0times"
 # What polars raises for a file it cannot read; a panic is not an Exception.
 DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)

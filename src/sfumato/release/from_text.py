@@ -25,20 +25,6 @@ from sfumato.release.release import Release, assemble, summed
 from sfumato.schema import Attribute, Labels, Schema, parse_label
 from sfumato.schema.labels import Intervals, is_ambiguous
 
-__all__ = [
-    "TextReader",
-    "columns_of",
-    "counts_of",
-    "dense",
-    "read",
-    "rebuilt",
-    "refuse_no_counts",
-    "single_code",
-    "suppressed_group",
-    "times_of",
-]
-
-
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 _MOST = 1 << 62  # of all counts together
 

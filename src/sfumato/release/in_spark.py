@@ -28,8 +28,6 @@ from sfumato.io.spark import Guarded, by_key, collected, frame_in, framed, is_se
 from sfumato.release.files import digest
 from sfumato.release.tables import Column, PublishedTable
 
-__all__ = ["spark_frame_of", "write_in_spark"]
-
 _BATCH = 100_000  # rows of a batch that a worker hands to Spark
 
 

@@ -25,18 +25,6 @@ from sfumato.release.tables import COUNT, GROUP, free_name
 from sfumato.schema import Attribute, Domain, DomainSource, Edges, Grid, Kind, Role, Schema, Tree, Values
 from sfumato.schema.domain import CODES_LIMIT
 
-__all__ = [
-    "COUNTED_FORMS",
-    "DICTIONARY",
-    "FORMAT",
-    "MANIFEST",
-    "FileEntry",
-    "Manifest",
-    "levels",
-    "plain_parameters",
-    "read_manifest",
-]
-
 FORMAT = 1
 MANIFEST = "manifest.json"
 DICTIONARY = "dictionary.md"

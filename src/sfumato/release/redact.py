@@ -38,8 +38,6 @@ from sfumato.schema.from_toml import default_tree
 from sfumato.schema.hierarchies import half_open, interval_name
 from sfumato.schema.labels import Intervals, merged
 
-__all__ = ["other_rules", "public_part", "public_schema"]
-
 _OTHER = "(other)"
 _ANY = "(any)"
 _ESCAPE = re.compile(r"\\([\\|])")

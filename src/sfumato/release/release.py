@@ -35,21 +35,6 @@ if TYPE_CHECKING:
 
     from sfumato.release.atomic import NewFolder
 
-__all__ = [
-    "Boxes",
-    "Carried",
-    "Form",
-    "Groups",
-    "Release",
-    "Residence",
-    "SeenByKey",
-    "Summary",
-    "assemble",
-    "noise_lines",
-    "practically_exact",
-    "summed",
-]
-
 
 def practically_exact(form: str, claim: Claim, schema: Schema) -> bool:
     """Whether noise on the counts of a release is so small that they are hardly ever off; by its claim alone."""

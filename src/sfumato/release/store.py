@@ -74,24 +74,6 @@ from sfumato.version import __version__
 if TYPE_CHECKING:
     from sfumato.counts.recoding import Cuts
 
-__all__ = [
-    "EVERYTHING",
-    "Allowed",
-    "dictionary_again",
-    "finish",
-    "labels_with_recoding",
-    "load",
-    "manifest_of",
-    "public_recoding",
-    "refuse_beforehand",
-    "refuse_form",
-    "refuse_names_in_lists",
-    "refuse_unsavable",
-    "save",
-    "save_or_keep",
-    "write_table",
-]
-
 
 # A public recoding (`Cuts`) in the manifest: which code goes to which label, labels by their text.
 #

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
     from sfumato.schema import Attribute
 
-__all__ = ["COUNT", "GROUP", "Column", "PublishedTable", "free_name", "published_frames"]
-
 GROUP = "group"
 COUNT = "count"
 

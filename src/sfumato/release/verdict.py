@@ -12,8 +12,6 @@ from sfumato.errors import Problem, count_of
 from sfumato.schema.fingerprints import Fingerprints
 from sfumato.visible import notebook, visible
 
-__all__ = ["Finding", "Verdict", "VerdictKind"]
-
 VerdictKind = Literal["checked", "proved", "estimate", "none"]
 
 

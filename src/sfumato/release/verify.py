@@ -45,9 +45,6 @@ from sfumato.schema import Attribute, Schema
 from sfumato.schema.word_hints import holds_counts, named_like_counts
 from sfumato.version import __version__
 
-__all__ = ["verify"]
-
-
 _DRAWN = "the rows that were counted are noisy or synthetic: they do not show how many people there are"
 _NO_FOLDER = (
     "a file without its folder cannot show it: in a schema for this file omit person, and say with rows_per_person at "

@@ -29,8 +29,6 @@ import polars as pl
 from sfumato.errors import ReleaseError
 from sfumato.raw_files import most_unpacked
 
-__all__ = ["SHEET_ROWS", "read_workbook", "write_workbook"]
-
 SHEET_ROWS = 1_048_576  # lines of a sheet, with the one that names the columns
 _SHEET_COLUMNS = 16_384
 _LONGEST = 32_767  # characters of a cell

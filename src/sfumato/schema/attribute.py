@@ -11,8 +11,6 @@ from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
 from sfumato.schema.hierarchies import RULE_LIMIT, Mask
 from sfumato.schema.tree import Tree
 
-__all__ = ["KNOWN", "MISSING", "Attribute", "DomainSource", "Kind", "Missing", "Role"]
-
 Role = Literal["identifier", "quasi", "sensitive", "target", "other"]
 Kind = Literal["numeric", "ordered", "nominal", "date"]
 DomainSource = Literal["public", "data", "unstated"]  # where the domain comes from

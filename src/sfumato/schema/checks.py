@@ -17,15 +17,6 @@ from sfumato.schema.toml_models import AttributeFile
 from sfumato.schema.tree import ROOT, Tree
 from sfumato.visible import one_form, repaired
 
-__all__ = [
-    "doubled_names",
-    "leaf_problems",
-    "plain_spelling",
-    "read_same",
-    "rising_problems",
-    "same_problems",
-]
-
 _RESERVED = {ROOT, MISSING, KNOWN}
 
 

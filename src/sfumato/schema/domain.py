@@ -22,21 +22,6 @@ from typing import Any
 from sfumato.exact import decimal_of
 from sfumato.limits import CODES
 
-__all__ = [
-    "CODES_LIMIT",
-    "DIGITS_LIMIT",
-    "Days",
-    "Domain",
-    "Edges",
-    "Grid",
-    "Values",
-    "decimal_or_none",
-    "decimal_text",
-    "domain_from_json",
-    "value_text",
-    "whole_of",
-]
-
 CODES_LIMIT = CODES
 DIGITS_LIMIT = 30  # of a declared number, before and after the point each
 _DIGITS_BELOW_STEP = 6

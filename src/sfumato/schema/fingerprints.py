@@ -27,17 +27,6 @@ import numpy as np
 
 from sfumato.errors import ReleaseError, count_of
 
-__all__ = [
-    "FEW_ROWS",
-    "FINGERPRINT_SHARE",
-    "FewRows",
-    "Fingerprints",
-    "lonely_people",
-    "lonely_rows",
-    "nearly_records",
-    "rows_of_few",
-]
-
 _HARDLY_ANY = 1 / 20  # combinations of noise alone that are expected: none in nearly every release
 _NAMED = 3  # columns in intervals that are named
 FINGERPRINT_SHARE: Final = Fraction(1, 20)

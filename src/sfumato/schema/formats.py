@@ -17,18 +17,6 @@ from functools import lru_cache
 
 from sfumato.schema.domain import decimal_or_none
 
-__all__ = [
-    "PLAIN_NUMBERS",
-    "TIME",
-    "NumberForm",
-    "format_day",
-    "format_problem",
-    "format_regex",
-    "is_currency",
-    "looks_like_day",
-    "parse_day",
-]
-
 TIME = r"[T ][0-9].*"  # after a day; `2024-05-01 - 2024-05-31` is not a day with a time
 _BLANKS = " \u00a0\u202f"  # plain, no-break and narrow no-break: programs write any of them
 _THOUSANDS = {".": ".", ",": ",", "'": "'\u2019", " ": _BLANKS}  # what is read for a declared mark

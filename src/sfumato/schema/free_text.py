@@ -42,34 +42,6 @@ from typing import Final
 
 from sfumato.errors import ReleaseError, count_of
 
-__all__ = [
-    "HANGUL_FAMILY_NAMES",
-    "HAN_FAMILY_NAMES",
-    "HeldValues",
-    "address_rule",
-    "addressed_values",
-    "are_categories",
-    "are_long_numbers",
-    "columns_of_people",
-    "family_names",
-    "given_names",
-    "is_named_after_a_person",
-    "looks_like_free_text",
-    "mentions_a_person",
-    "named_values",
-    "names_rule",
-    "own_values",
-    "rare_texts",
-    "refuse_addressed_names",
-    "refuse_columns_of_people",
-    "refuse_exact_keys",
-    "refuse_free_text",
-    "refuse_group_names",
-    "refuse_listed_names",
-    "refuse_spelt_text",
-    "with_given_names",
-]
-
 
 @cache
 def given_names() -> frozenset[str]:

@@ -33,8 +33,6 @@ from sfumato.schema.hierarchies import CALENDAR_STEPS, Mask, read_hierarchy, rea
 from sfumato.schema.toml_models import AttributeFile, MissingFile
 from sfumato.schema.tree import ROOT, Branch, Tree, branch_from_inline, grow
 
-__all__ = ["build_attribute", "default_tree"]
-
 _NEEDS_DOMAIN = {"quasi", "sensitive", "target"}
 _SHOWN = 100_000  # offending values kept behind `reveal()`
 _FITS: dict[str, tuple[Kind, ...]] = {

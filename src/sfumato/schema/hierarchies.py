@@ -23,22 +23,6 @@ from sfumato.raw_files import read_regular, western_encoding
 from sfumato.schema.domain import Days, Domain, Edges, Grid, Values, decimal_text, whole_of
 from sfumato.schema.tree import LEVELS_LIMIT, ROOT, Branch, Tree, branch_from_paths, grow
 
-__all__ = [
-    "LEAVES_LIMIT",
-    "RULE_LIMIT",
-    "Mask",
-    "arx_lines",
-    "calendar",
-    "dyadic",
-    "flat",
-    "half_open",
-    "interval_name",
-    "masked",
-    "read_hierarchy",
-    "read_text",
-    "widths",
-]
-
 LEAVES_LIMIT = LEAVES  # named leaves held in memory; a grid has none
 DYADIC_DEPTH = 4  # down to 1/16 of the range
 

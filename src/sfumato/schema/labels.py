@@ -20,9 +20,6 @@ from sfumato.schema.formats import looks_like_day, parse_day
 from sfumato.schema.hierarchies import half_open, interval_name
 from sfumato.schema.tree import ROOT
 
-__all__ = ["Intervals", "Labels", "is_ambiguous", "label_name", "merged", "parse_label"]
-
-
 # Names of labels and back: `Professional`, `[20-40)`, `Divorced | Widowed`, `*`.
 #
 # What we write can be read back to the same codes: a name is used only where reading it gives those codes.

@@ -27,8 +27,6 @@ from decimal import Decimal
 from sfumato.schema.checks import plain_spelling
 from sfumato.visible import one_form
 
-__all__ = ["near_codes", "near_pairs"]
-
 _MOST = 5_000
 _LONG = 6  # letters, from which on one edit is rather a slip than another word
 _SHORT = 3  # letters that an abbreviation has at least

@@ -21,8 +21,6 @@ from sfumato.schema.hierarchies import read_text
 from sfumato.schema.labels import parse_label
 from sfumato.schema.table_schema import Schema
 
-__all__ = ["JointCells", "Population"]
-
 _COUNT = ("count", "frequency", "weight")
 
 

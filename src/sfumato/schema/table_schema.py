@@ -26,8 +26,6 @@ from sfumato.schema.near_values import near_pairs
 from sfumato.schema.toml_models import parse_toml, read_file
 from sfumato.schema.tree import ROOT
 
-__all__ = ["Schema"]
-
 _NAMED = 100  # columns listed in a message
 _SPELLING = "case, blanks, accents, punctuation or forms of a letter"
 _UNIT_KEYS = {"person", "rows_per_person", "not_person"}

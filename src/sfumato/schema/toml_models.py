@@ -15,8 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 from sfumato.errors import Problem
 from sfumato.schema.attribute import Kind, Role
 
-__all__ = ["REFERENCE", "AttributeFile", "SchemaFile", "parse_toml", "read_file"]
-
 _MOST_ROWS = 10**15
 _Number = StrictInt | StrictFloat | str
 

@@ -18,8 +18,6 @@ import numpy as np
 from sfumato.errors import Problem, count_of
 from sfumato.schema.domain import value_text
 
-__all__ = ["LEVELS_LIMIT", "ROOT", "Branch", "Tree", "branch_from_inline", "branch_from_paths", "grow"]
-
 ROOT = "*"
 LEVELS_LIMIT = 100
 _ONE_PARENT = "give each value and each group one parent"

@@ -17,27 +17,6 @@ from typing import Literal
 
 from sfumato.schema import KNOWN, MISSING, ROOT
 
-__all__ = [
-    "AGE_WORDS",
-    "BIRTH_WORDS",
-    "NO_VALUE",
-    "answers_like_none",
-    "both",
-    "code_like",
-    "holds_counts",
-    "may_name_counts",
-    "meaning_none",
-    "means_none",
-    "named_like_counts",
-    "names_a_category",
-    "names_people",
-    "names_time_or_place",
-    "reason",
-    "suggested",
-    "tokens",
-    "two_people",
-]
-
 
 def _words(*lines: str) -> frozenset[str]:
     return frozenset(word for line in lines for word in line.split())

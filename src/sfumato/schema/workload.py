@@ -17,17 +17,6 @@ from typing import Any
 from sfumato.errors import ParameterError
 from sfumato.schema.table_schema import Schema
 
-__all__ = [
-    "AttributeSet",
-    "Declared",
-    "WorkloadField",
-    "read_workload",
-    "set_weights",
-    "workload_from_texts",
-    "workload_sets",
-    "workload_texts",
-]
-
 AttributeSet = tuple[int, ...]  # places of attributes, in rising order
 Declared = tuple[tuple[str, ...], ...] | int | str | None  # as it is held: sets, "all k-way" by k, a target, none
 

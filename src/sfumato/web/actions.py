@@ -23,8 +23,6 @@ from sfumato.web.runs import started_once
 from sfumato.web.screens import Screens
 from sfumato.web.workspace import Project, safe_name
 
-__all__ = ["Actions"]
-
 Names = Mapping[str, str]  # what the address names: a column, a run
 
 

@@ -51,9 +51,6 @@ from sfumato.web.screens import Screens
 from sfumato.web.wording import attack_plainly, attack_tried, axis_plainly, page_words
 from sfumato.web.workspace import Project, Workspace, safe_name
 
-__all__ = ["COOKIE", "created", "serve"]
-
-
 COOKIE = "sfumato"
 _FORM = 2_000_000  # bytes of a form
 _STATIC = {"app.css": "text/css", "app.js": "text/javascript"}
@@ -85,6 +82,7 @@ class Guard:
         self.app, self.token, self.hosts = app, token, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that passes; refuse any other before the app sees it."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)

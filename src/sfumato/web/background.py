@@ -11,8 +11,6 @@ from typing import Any
 from sfumato.errors import SfumatoError
 from sfumato.web.workspace import Project
 
-__all__ = ["Background", "RecentTables", "schema_of"]
-
 
 class Background:
     """Results by project, kind and key: read from the disk, or being worked out."""

@@ -12,8 +12,6 @@ from sfumato.visible import visible
 from sfumato.web.background import schema_of
 from sfumato.web.workspace import Project
 
-__all__ = ["budget", "over", "population", "refusal", "totals"]
-
 _WIDTH = 400  # of the bar
 
 

@@ -14,8 +14,6 @@ from sfumato.schema.formats import NumberForm
 from sfumato.web.edits import Edit, Fields, one
 from sfumato.web.questions import nearly_dates, none_texts
 
-__all__ = ["as_dates", "read_as", "reading", "reading_of", "spelling_of_keys"]
-
 _DATES = ("", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m/%Y", "%m.%Y", "%Y-%m", "%Y%m%d")
 _NUMBERS = (".", ",", ",.", ".,", ", ", ". ", ".'")  # the mark of decimals, then that of thousands
 _CODE, _NUMBER = "code", "number"

@@ -23,8 +23,6 @@ from sfumato.web.screens import Screens
 from sfumato.web.wording import axis_plainly, method_plainly, page_words, plainly
 from sfumato.web.workspace import Project
 
-__all__ = ["PROFILES", "Choosing"]
-
 # What an office asks for, with where it says so. A profile only fills in the fields.
 PROFILES = (
     {

@@ -30,26 +30,6 @@ from sfumato.schema.hierarchies import CALENDAR_STEPS
 from sfumato.schema.near_values import near_pairs
 from sfumato.web.questions import alike, asks_of_pairs, groups_of, none_texts, not_numbers
 
-__all__ = [
-    "Edit",
-    "Fields",
-    "answer",
-    "answer_same",
-    "answers",
-    "as_numbers",
-    "group",
-    "is_public",
-    "leaves_out",
-    "merge",
-    "merge_alike",
-    "not_person",
-    "own_keys",
-    "person",
-    "ranges",
-    "roles",
-    "ungroup",
-]
-
 Fields = Mapping[str, Sequence[str]]  # every field of a form with the texts it holds
 Edit = Callable[[str], str]
 

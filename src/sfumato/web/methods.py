@@ -12,8 +12,6 @@ from sfumato.errors import ParameterError
 from sfumato.mechanisms import REGISTRY
 from sfumato.web.edits import Fields, one
 
-__all__ = ["made", "method_form", "methods"]
-
 _NOT_HERE = ("raw", "synthesize")  # never saved; a page of its own
 _BUILT_ON = ("requirement", "mechanism")  # parameters that the flags of requirements make
 

@@ -18,19 +18,6 @@ from sfumato.web.runs import Run, runs_of
 from sfumato.web.wording import attack_tried, axis_plainly
 from sfumato.web.workspace import Project
 
-__all__ = [
-    "basis_of",
-    "broken",
-    "earlier_policies",
-    "judged",
-    "judged_by_attacks",
-    "judged_unmeasured",
-    "policy_lines",
-    "policy_of_words",
-    "policy_words",
-    "same_policy",
-]
-
 
 def policy_words(held: Mapping[str, Any]) -> list[str]:
     """Return a policy as `sfumato frontier` is given it."""

@@ -32,8 +32,6 @@ from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly, page_words
 from sfumato.web.workspace import Project, safe_name
 
-__all__ = ["Publishing", "overridden", "refusal_of", "together"]
-
 _DICTIONARY = 40_000  # letters that are shown
 _ALLOWED = {  # flag -> which check it overrides, for the approval record
     "allow-fingerprints": "many rows are unique on the columns that the method does not make coarser",

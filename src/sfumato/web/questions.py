@@ -16,19 +16,6 @@ from sfumato.schema.checks import plain_spelling
 from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
 from sfumato.schema.near_values import near_pairs
 
-__all__ = [
-    "ROLES",
-    "alike",
-    "asked",
-    "asked_together",
-    "asks_of_pairs",
-    "groups_of",
-    "nearly_dates",
-    "none_texts",
-    "not_numbers",
-    "open_questions",
-]
-
 # role -> (what it is called, what it means)
 ROLES = {
     "quasi": ("Others may know it", "made coarser, so that nobody stands out by it"),

@@ -21,8 +21,6 @@ from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly
 from sfumato.web.workspace import Project, safe_name
 
-__all__ = ["Released"]
-
 
 class Released:
     """Builds the pages of one release and of the map."""

@@ -26,9 +26,6 @@ from sfumato.visible import operand, shell_command
 from sfumato.web.budget import population
 from sfumato.web.workspace import Project
 
-__all__ = ["Run", "State", "ended", "runs_of", "started", "started_once"]
-
-
 State = Literal["running", "done", "refused", "cancelled", "stopped"]
 _NAME = re.compile(r"[a-z]+-[0-9]{1,6}", re.ASCII)
 _GRACE = 3.0  # seconds a cancelled process has to end by itself

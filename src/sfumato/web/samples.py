@@ -11,8 +11,6 @@ from typing import Any
 from sfumato.errors import ParameterError
 from sfumato.web.workspace import Project, Workspace
 
-__all__ = ["SAMPLES", "Sample", "sample_project"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sample:

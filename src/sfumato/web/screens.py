@@ -21,8 +21,6 @@ from sfumato.web.questions import ROLES, asked, asked_together, groups_of, none_
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.workspace import Project, Workspace
 
-__all__ = ["STEPS", "Screens"]
-
 STEPS = (
     ("file", "File"),
     ("person", "Who is a row"),

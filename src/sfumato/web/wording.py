@@ -14,8 +14,6 @@ from sfumato.mechanisms import REGISTRY
 from sfumato.web.methods import method_form, methods
 from sfumato.web.questions import ROLES
 
-__all__ = ["attack_plainly", "attack_tried", "axis_plainly", "form_words", "method_plainly", "page_words", "plainly"]
-
 _PLAIN = {  # as the page Policy asks for them
     "inference": "gain in guessing a private value",
     "membership": "gain in telling who is in the table",

@@ -37,8 +37,6 @@ from sfumato.release.atomic import target_of, write_whole
 from sfumato.version import __version__
 from sfumato.visible import visible
 
-__all__ = ["UPLOAD_LIMIT", "Project", "Workspace", "safe_name"]
-
 UPLOAD_LIMIT = 4 * 10**9  # bytes of an uploaded file
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,60}", re.ASCII)
 _NAME = re.compile(r"[^\w.-]+")

@@ -40,9 +40,6 @@ from sfumato.release import Release
 from sfumato.schema import Schema
 from sfumato.visible import visible
 
-__all__ = ["Against", "against", "open_releases", "read_victims", "release_paths"]
-
-
 # Releases and victims from files: folders of ours, a ledger, anyone's CSV, a list of people and what is known of
 # them.
 #

@@ -44,8 +44,6 @@ from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.schema import Attribute, Schema
 from sfumato.visible import visible
 
-__all__ = ["Composition", "Intersection", "Reading", "Records", "Tally", "composition", "tally"]
-
 Reading = Literal["label", "residence"]
 
 

@@ -34,8 +34,6 @@ from sfumato.release import Release
 if TYPE_CHECKING:
     from sfumato.schema import Labels
 
-__all__ = ["Differencing", "Rest", "rest_of"]
-
 _PAIRS = 4_000_000_000  # boxes of one release x boxes of the other
 _LABELS = 4_000_000  # labels of a column in one release x in the other
 _HELD = 500_000_000  # labels of a column x boxes, in bytes

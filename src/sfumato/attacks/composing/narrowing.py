@@ -39,8 +39,6 @@ from sfumato.schema import Schema
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["LOCAL_ROWS", "Narrowed", "PriorBelief", "by_home", "by_label", "narrow"]
-
 
 # The classes in which one release may hold each victim, under one of two readings.
 #

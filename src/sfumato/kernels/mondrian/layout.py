@@ -17,34 +17,6 @@ from sfumato.arrays import Ints
 from sfumato.errors import ParameterError
 from sfumato.kernels.cache import borrowing
 
-__all__ = [
-    "BOX",
-    "COUNT",
-    "EXTREMES",
-    "FIRST",
-    "HEAVY",
-    "HIGH",
-    "LOW",
-    "MOVING",
-    "ON",
-    "SET",
-    "SOME",
-    "SUM",
-    "TOP",
-    "TREES",
-    "CutAttribute",
-    "Layout",
-    "Part",
-    "Scratch",
-    "add_sensitive",
-    "count_codes",
-    "dense",
-    "lay_out",
-    "scratch",
-    "sort_rows",
-    "whole_box",
-]
-
 BOX, SET, EXTREMES = range(3)
 """How a part is labelled: its box, the set of codes it holds, or their extremes."""
 

@@ -46,25 +46,6 @@ from sfumato.kernels.mondrian.layout import (
 )
 from sfumato.kernels.mondrian.sweep import choose_best, choose_widest, side_mass
 
-__all__ = [
-    "NOBODY",
-    "RULES",
-    "UNIFORMITY_WEIGHT",
-    "WIDEST",
-    "CutTree",
-    "Inside",
-    "Partition",
-    "box_order",
-    "choose_cut",
-    "grow",
-    "leaf_costs",
-    "partition",
-    "partition_cost",
-    "refuse_whole",
-    "total_cost",
-]
-
-
 # The compiled loop of Mondrian: a stack of parts, each cut by a rule or kept as a leaf.
 #
 # The claim and its tests are those of `mondrian`.

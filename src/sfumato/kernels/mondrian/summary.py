@@ -23,8 +23,6 @@ from sfumato.kernels.conditions import Conditions
 from sfumato.kernels.mondrian.layout import Codes, CutAttribute, Layout, Part, RowRecords, Scratch, scratch
 from sfumato.kernels.mondrian.partition import WIDEST, choose_cut
 
-__all__ = ["Entries", "PartCut", "PartSummary", "choose"]
-
 # mypy: disable-error-code="arg-type"
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]

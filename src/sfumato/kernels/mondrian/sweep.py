@@ -54,8 +54,6 @@ from sfumato.kernels.slack import spare
 TIED = 1e-9
 """Costs that differ by less, relatively, are compared to the last bit before one is left out by a bound."""
 
-__all__ = ["choose_best", "choose_widest", "excess", "held_back", "occupied", "side_mass"]
-
 
 # The compiled `widest` rule: the widest attribute first, cut at its median, the next where that is not allowed.
 #

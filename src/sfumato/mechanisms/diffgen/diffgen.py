@@ -54,7 +54,6 @@ from sfumato.mechanisms.noisy_cells import (
     MANY_ROWS,
     Decided,
     DomainCells,
-    Threshold,
     carried_words,
     cells_schema,
     decoded,
@@ -73,15 +72,12 @@ from sfumato.mechanisms.noisy_cells import (
     refuse_size,
     release_cells,
     silences,
-    threshold_for,
 )
 from sfumato.randomness import Entropy
 from sfumato.randomness.parameters import SMALLEST, read_epsilon
+from sfumato.randomness.sparse import Threshold, threshold_for
 from sfumato.release import Release
 from sfumato.schema import Labels, Schema
-
-__all__ = ["DiffGen", "choose_prefix", "prefix_scores", "step_epsilon"]
-
 
 # Pay for the choice of h: how many of the specializations are kept.
 #

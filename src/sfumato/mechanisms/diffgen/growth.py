@@ -34,31 +34,6 @@ from sfumato.randomness import Entropy, exponential_choice, permute_and_flip
 from sfumato.randomness.enclosure import context
 from sfumato.schema import Attribute, Labels
 
-__all__ = [
-    "GRID",
-    "CellTables",
-    "Cut",
-    "Draw",
-    "Drawn",
-    "Growth",
-    "Node",
-    "OneWay",
-    "Steps",
-    "Tables",
-    "affordable",
-    "by_splits",
-    "cut_labels",
-    "for_new_cells",
-    "for_ways",
-    "grow",
-    "recoding_of_cuts",
-    "replaced",
-    "root_cut",
-    "shares",
-    "widest_step",
-]
-
-
 # The cut of each attribute as DiffGen grows it: nodes of public trees, intervals of public grids.
 #
 # Source    Mohammed, Chen, Fung & Yu, KDD 2011, definition 3.3 and section 4.1 (cuts); outer runs of splits: eq. (7).

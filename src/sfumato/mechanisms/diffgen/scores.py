@@ -21,9 +21,6 @@ import numpy as np
 
 from sfumato.randomness import STEPS, rounded_log2_sums, rounded_sensitivity
 
-__all__ = ["SCORES", "Rows", "Score", "ScoreName", "information_gain", "max_score", "score_of", "sparse_scores"]
-
-
 # How well a specialization tells the class: the scores DiffGen selects by, as whole numbers.
 #
 # Source    Mohammed, Chen, Fung & Yu, "Differentially private data release for data mining", KDD 2011, eq. (3) and

@@ -44,16 +44,6 @@ from sfumato.release import Release, Residence, assemble, ground_of
 from sfumato.schema import Attribute, Labels, Population, Schema
 from sfumato.schema.labels import Intervals
 
-__all__ = [
-    "DLink",
-    "United",
-    "hierarchical_distance",
-    "joint_presence",
-    "merge_classes",
-    "presence",
-    "record_probability",
-]
-
 Partner = Literal["failing", "all"]
 NominalLabels = Literal["nodes", "leaves"]
 MergeDistance = Literal["hierarchical", "uniform"]

@@ -24,8 +24,6 @@ from sfumato.kernels.conditions import Condition, linkable
 from sfumato.kernels.linkage import CELLS, EXACT, INDEPENDENT, LINK_MARGIN, OWN, PRODUCT, ROBUST, Link, score
 from sfumato.schema import Attribute, JointCells, Population
 
-__all__ = ["Frequencies", "bind_model", "compile_linkability", "least_k", "refuse_unlinkable", "root_score"]
-
 _MODES = {"exact": EXACT, "product": PRODUCT, "robust": ROBUST}
 
 

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 
 from sfumato.randomness import Entropy, discrete_gaussian, discrete_laplace, exponential_choice, permute_and_flip
 
-__all__ = ["Concentrated", "Draws", "Pure", "root_below"]
-
 Integers = NDArray[np.int64]
 _SHARP = 10**15
 

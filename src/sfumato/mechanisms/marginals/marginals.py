@@ -57,8 +57,6 @@ from sfumato.schema.workload import (
     workload_texts,
 )
 
-__all__ = ["Marginals"]
-
 _OFF_BY = 1 / 20  # rows: noise below it is what is called practically exact of counts, too
 _NEARLY_EXACT = (
     "at this epsilon tables that the rows are drawn from are expected to be practically exact: rare combinations may "

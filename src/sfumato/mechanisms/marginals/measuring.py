@@ -30,28 +30,9 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Floats
 from sfumato.mechanisms.marginals.draws import Draws, Integers
-from sfumato.mechanisms.marginals.model import (
-    AttributeSet,
-    TreeModel,
-    drawn_given,
-    model_cells,
-    nearest_distribution,
-    shrunk,
-)
+from sfumato.mechanisms.marginals.model import TreeModel, drawn_given, model_cells, nearest_distribution, shrunk
 from sfumato.randomness import Entropy
-
-__all__ = [
-    "LARGER",
-    "Budgets",
-    "MeasuredTables",
-    "expected_share",
-    "groups_within",
-    "measure",
-    "nearest_whole",
-    "pairs_within",
-    "triples_share",
-    "triples_within",
-]
+from sfumato.schema.workload import AttributeSet
 
 LARGER = "tables of pairs and triples"  # their part of the budget, in a trace
 

@@ -24,19 +24,6 @@ from sfumato.arrays import Floats
 from sfumato.randomness import Entropy
 from sfumato.schema.workload import AttributeSet
 
-__all__ = [
-    "AttributeSet",
-    "JunctionTree",
-    "TreeModel",
-    "drawn_given",
-    "junction_tree",
-    "model_cells",
-    "nearest_distribution",
-    "shrunk",
-    "uniforms",
-]
-
-
 # A junction tree over attributes: which tables hold the model together, and in which order they are visited.
 #
 # Source    Lauritzen & Spiegelhalter, JRSS B 50(2), 1988; greedy elimination by smallest table.

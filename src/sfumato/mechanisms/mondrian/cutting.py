@@ -27,25 +27,6 @@ from sfumato.release import Release, Residence, assemble
 from sfumato.schema import Attribute, Days, Labels, Schema, Values
 from sfumato.schema.labels import Intervals, merged
 
-__all__ = [
-    "CutRule",
-    "NominalCuts",
-    "contrasting_order",
-    "cut_axes",
-    "cut_table",
-    "in_codes",
-    "in_order",
-    "in_units",
-    "is_free",
-    "least_people",
-    "order_by_contrast",
-    "out_of_order",
-    "released",
-    "tree_recoding",
-    "unit_edges",
-]
-
-
 # Where a declared level of dates binds the cuts: between its units, never inside one.
 #
 # Source    Ours. A cut at a row's own day publishes that day as the end of an interval: somebody's birthday.

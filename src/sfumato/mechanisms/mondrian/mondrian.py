@@ -45,8 +45,6 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
 
-__all__ = ["Mondrian"]
-
 
 @declare
 class Mondrian:

@@ -57,8 +57,6 @@ from sfumato.mechanisms.mondrian.cutting import (
 from sfumato.mechanisms.people import satisfied_by_rows, settled
 from sfumato.schema import Schema
 
-__all__ = ["cut_in_two_phases"]
-
 KernelRule = Literal["best", "sparing", "widest"]
 
 

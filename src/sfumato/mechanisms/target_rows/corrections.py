@@ -30,23 +30,6 @@ from sfumato.mechanisms.diffgen.scores import Score
 from sfumato.mechanisms.target_rows.row_model import CellLaw, positive, sum_in_order, whole_weights, with_values
 from sfumato.randomness import Entropy
 
-__all__ = [
-    "RESIDUAL",
-    "STRATA",
-    "UNITS",
-    "CorrectedModel",
-    "Correction",
-    "corrected",
-    "corrected_rows",
-    "doubt",
-    "fitted_correction",
-    "handicap",
-    "left_over",
-    "measured",
-    "starting_odds",
-    "units",
-]
-
 UNITS = 64  # of one row: chances are counted in these
 STRATA = (0.1, 0.3, 0.5, 0.7)  # chances at which rows are divided into strata, to draw values
 SPREAD = 0.15  # variance of a correction's log odds that is expected beforehand

@@ -26,22 +26,6 @@ from sfumato.mechanisms.diffgen.growth import Cut, Node, by_splits
 from sfumato.randomness import Entropy
 from sfumato.schema import Attribute, Labels
 
-__all__ = [
-    "BINS",
-    "CellLaw",
-    "ColumnLaw",
-    "Power",
-    "RowModel",
-    "correct_rows",
-    "drawn_rows",
-    "fitted_column",
-    "positive",
-    "public_bins",
-    "sum_in_order",
-    "whole_weights",
-    "with_values",
-]
-
 BINS = 32  # values of a grid, or nodes of a hierarchy, that a one-way table tells apart
 LEAST_RATIO = 0.03  # of a class's share at a value to its share overall: no value is taken to exclude a class
 FINE = 1 << 30  # integer weights of a draw add up to about this

@@ -64,7 +64,6 @@ from sfumato.mechanisms.noisy_cells import (
     public_inputs,
     refuse_size,
     silences,
-    threshold_for,
 )
 from sfumato.mechanisms.target_rows.corrections import (
     RESIDUAL,
@@ -93,10 +92,9 @@ from sfumato.mechanisms.target_rows.row_model import (
 )
 from sfumato.randomness import Entropy, discrete_laplace, sparse_noise
 from sfumato.randomness.parameters import SMALLEST
+from sfumato.randomness.sparse import threshold_for
 from sfumato.release import Release, assemble
 from sfumato.schema import Attribute, Labels, Schema
-
-__all__ = ["TableDraw", "TargetRows", "affordable_corrections", "affordable_cuts", "cuttable", "information"]
 
 COUNTING = Fraction(1, 50)  # of the budget, for the number of rows, where the schema does not declare `rows`
 FEW = 400  # epsilon times rows below which nothing is cut
