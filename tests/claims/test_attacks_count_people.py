@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato.attacks import (
     REGISTRY,
+    Differencing,
     Identity,
     Inference,
     Knowledge,
@@ -75,6 +77,51 @@ def test_rates_are_of_people():
     assert found.targets.successes == 1 + 5  # the person with thirty rows, and one of each pair
     by_rows = 30 + 5
     assert found.targets.successes < by_rows
+
+
+GUESSING = ("inference", "skewness", "ruled-out", "learner", "definetti", "foreground", "composition")
+
+
+def test_the_most_frequent_value_is_one_for_all_attacks():
+    """Most rows are flu, most people have gout; each attack drew rows of its own, and composition counted rows."""
+    rng = np.random.default_rng(3)
+    rows = [("p0", 50, "a", "flu", "x")] * 40
+    rows += [
+        (f"p{who}", 10 + who % 60, "abc"[who % 3], ("gout", "burn", "flu")[ill], "xy"[ill % 2])
+        for who in range(1, 61)
+        for ill in rng.choice(3, p=[0.45, 0.35, 0.2], size=1 + who % 3)
+    ]
+    table = visits(rows)
+    theirs = {}
+    for who, _, _, ill, _ in rows:
+        theirs.setdefault(who, []).append(ill)
+    share = {name: sum(Fraction(own.count(name), len(own)) for own in theirs.values()) for name in ("flu", "gout")}
+    assert sum(row[3] == "flu" for row in rows) > sum(row[3] == "gout" for row in rows)
+    assert share["gout"] > share["flu"]
+    releases = [sf.publish(table, sf.Mondrian(sf.KAnonymity(k))) for k in (4, 9)]
+    known = Knowledge(attribute="ill")
+    for seed in (1, 2):
+        found = attack_all(releases, table, knowledge=known, attacks=GUESSING, seed=seed).gains
+        assert {gain.attack for gain in found} == set(GUESSING)
+        for gain in found:
+            assert gain.frequent.rate == pytest.approx(float(share["gout"] / 61)), gain.attack
+            assert gain.frequent.trials == 61
+        assert len({gain.beside for gain in found}) == 1
+        assert found[0].beside.startswith("Always saying the most frequent ill is right for ")
+
+
+def test_differencing_compares_with_the_value_of_most_people():
+    """Three people stand between the cuts at 30 and 33; they have what most people have, not what most rows have."""
+    rows = [("p0", 50, "a", "flu", "x")] * 40 + [(f"p{at}", 10 + 2 * at, "b", "burn", "y") for at in range(1, 10)]
+    rows += [(f"p{at}", 20 + at, "b", "burn", "y") for at in range(10, 13)]
+    table, pair = visits(rows), []
+    for cut in (30, 33):
+        label = [f"[0-{cut})" if age < cut else f"[{cut}-100]" for _, age, *_ in rows]
+        columns = {"age": label, "ward": ["*"] * len(rows), "ill": [row[3] for row in rows]}
+        pair.append(sf.Release.read(pl.DataFrame(columns), SCHEMA))
+    found = Differencing().run(pair, Knowledge(attribute="ill"), table)
+    assert found.details["isolated"] == 3
+    assert found.baseline.successes == 3
 
 
 def test_a_mutant_that_counts_rows_is_caught(monkeypatch):

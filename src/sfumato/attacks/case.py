@@ -5,9 +5,12 @@ People who agree in what is known of them are attacked once, with their number.
 Source    Ours.
 Claim     Each person of a table is attacked by one row, whether they have one row or many.
 Because   where the schema names a person, one row of each is drawn. A sentence speaks of people where each row that
-          is attacked is a different person, by a key or because the schema says so; else of rows.
+          is attacked is a different person, by a key or because the schema says so; else of rows. The most frequent
+          value is that of most people of the table, whichever rows were drawn: somebody with values of several rows
+          counts for each by its share of these rows.
 Checked   tests/claims/test_attacks_count_people.py::test_rates_are_of_people
           tests/claims/test_attacks_count_people.py::test_a_mutant_that_counts_rows_is_caught
+          tests/claims/test_attacks_count_people.py::test_the_most_frequent_value_is_one_for_all_attacks
           tests/claims/test_attacks_count_people.py::test_no_sentence_says_people_where_rows_are_counted
           tests/claims/test_attacks_count_people.py::test_a_mutant_sentence_about_people_is_caught
 Silent on a schema that says falsely that each row is a different person.
@@ -117,6 +120,34 @@ def share_of(success: np.ndarray, weight: np.ndarray) -> Share:
     total = float(np.dot(success.astype(np.float64), weight))
     whole = round(total)
     return Share(whole if abs(total - whole) < 1e-9 * max(1.0, total) else total, trials=int(weight.sum()))
+
+
+def person_weights(table: Table) -> np.ndarray | None:
+    """Return what each row counts, so that the rows of a person count one together; None where every row counts one."""
+    persons = table.persons() if table.schema.several and whom(table) is PEOPLE else None
+    if persons is None:
+        return None
+    _, who, rows = np.unique(persons, return_inverse=True, return_counts=True)
+    return None if rows.max(initial=1) == 1 else 1 / rows[who.reshape(-1)]
+
+
+def people_by_value(table: Table, name: str) -> np.ndarray:
+    """Return how many people of a table have each value of an attribute, or rows where these are attacked.
+
+    Somebody with several rows counts for each value by its share of these rows, which is the chance that the row they
+    are attacked by has it.
+    """
+    weight, size = person_weights(table), table.schema[name].size
+    if weight is None:
+        counts = table.counts((name,))
+        return np.bincount(counts.codes[:, 0], weights=counts.weights, minlength=size)
+    return np.bincount(table.codes([name])[:, 0], weights=weight, minlength=size).round(9)  # equal sums stay equal
+
+
+def most_frequent(people: np.ndarray) -> Share:
+    """Return the share of the people with the most frequent value: how often always saying it is right."""
+    most = float(people.max(initial=0.0))
+    return Share(round(most) if most.is_integer() else most, trials=round(float(people.sum())))
 
 
 def worst_attribute(names: Sequence[str], one: Callable[[str], Gain]) -> Gain:

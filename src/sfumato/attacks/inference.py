@@ -7,8 +7,8 @@ Claim     For each person the guess is the value of largest est(s | y) at what i
           j likeliest wrong values that they are wrong. With `similar` = m a guess below the same node, m steps up the
           sensitive hierarchy, counts as right. With `risen` the guess is the value whose share in the class is furthest
           above its share in the whole release. Each of the three has a name as well: `skewness`, `similarity`,
-          `ruled-out`. The baseline is the value most frequent among the targets; of `risen` the targets' share of each
-          guessed value. Drawn rows (cells, synthetic) leave nobody one value for certain.
+          `ruled-out`. The baseline is the value of most people of the table; of `risen` their share of each guessed
+          value. Drawn rows (cells, synthetic) leave nobody one value for certain.
 Because   est(s | y) holds what a release of any form says of a point; the controls are guessed by the same rule. The
           value most frequent in noise need not be so in the table, and what is not in drawn rows is not ruled out.
 Checked   tests/claims/test_inference_attack.py::test_equals_the_slow_attack
@@ -32,6 +32,8 @@ from sfumato.attacks.case import (
     MOST,
     Case,
     Victims,
+    most_frequent,
+    people_by_value,
     run,
     share_of,
     worst_attribute,
@@ -228,7 +230,7 @@ def guess_secrets(
             attack,
             found,
             None if others is None else rule.guess(others),
-            values=rule.values,
+            usual=people_by_value(case.targets, name),
             groups=rule.groups,
             known=known,
             attribute=name,
@@ -243,7 +245,7 @@ def inference_gain(
     targets: Guesses,
     controls: Guesses | None,
     *,
-    values: int,
+    usual: np.ndarray,
     groups: np.ndarray,
     known: tuple[str, ...],
     attribute: str,
@@ -256,28 +258,23 @@ def inference_gain(
     notes: tuple[str, ...] = (),
     details: dict[str, Any] | None = None,
 ) -> Gain:
-    """Return the gain of guesses, beside the guess of someone who knows only how many of the targets have each value.
+    """Return the gain of guesses, beside that of someone who knows only how many people of the table have each value.
 
     Of somebody who guesses the most risen value the same guesses are the baseline, as often right as the value is had.
     """
-    people = targets.people
-    overall = np.bincount(people.secret, weights=people.weight, minlength=values)
-    even = (overall / max(1, overall.sum()))[None, :]
-
-    def unseen(wrong: int) -> Share:
-        return in_parts(
+    people, values = targets.people, len(usual)
+    even = (usual / max(1, usual.sum()))[None, :]
+    baseline = most_frequent(_by_group(usual[None, :], groups)[0])  # of values that are alike the group of most people
+    if risen and targets.guess is not None:
+        baseline = share_of(_by_group(even, groups)[0][targets.guess], people.weight)
+    elif ruled_out:
+        baseline = in_parts(
             people,
             values,
             lambda part: guessed(
-                part, np.repeat(even, len(part.weight), axis=0), overall=overall, groups=groups, ruled_out=wrong
+                part, np.repeat(even, len(part.weight), axis=0), overall=usual, groups=groups, ruled_out=ruled_out
             ),
         ).share
-
-    frequent = unseen(0)
-    if risen and targets.guess is not None:
-        baseline = share_of(_by_group(even, groups)[0][targets.guess], people.weight)
-    else:
-        baseline = unseen(ruled_out) if ruled_out else frequent
     knows = f"knows {joined_words(known)}{holds}"
     if ruled_out:
         knows += f" and rules out {count_of(ruled_out, 'wrong value')}"
@@ -298,9 +295,7 @@ def inference_gain(
         whom=people.whom,
         attribute=attribute,
         notes=notes,
-        frequent=None
-        if len(np.unique(groups)) < values
-        else frequent,  # of alike values the most frequent group is said
+        frequent=None if len(np.unique(groups)) < values else most_frequent(usual),
         details={
             "certain and right": certain.to_json(),
             "mean belief in the truth": float(np.average(targets.chance, weights=people.weight)),

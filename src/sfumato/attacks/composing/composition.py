@@ -29,7 +29,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Whom
-from sfumato.attacks.case import Case, one_row_each, refuse_unspeakable, run, whom
+from sfumato.attacks.case import (
+    Case,
+    most_frequent,
+    one_row_each,
+    people_by_value,
+    person_weights,
+    refuse_unspeakable,
+    run,
+    whom,
+)
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.counts import Table
 from sfumato.counts.recoding import row_ids
@@ -40,7 +49,6 @@ from sfumato.exact import choice, whole
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share, difference
 from sfumato.release import Release
-from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.schema import Attribute, Schema
 from sfumato.visible import visible
 
@@ -75,14 +83,15 @@ class Intersection:
             return some if names is None else some.with_roles(quasi=names)
 
         others = None if case.controls is None else people(case.controls)
-        return composition(
+        found = composition(
             case.releases,
             people(case.targets),
             d=self.d,
             control=others,
             attribute=case.knowledge.attribute,
             prior=self.prior,
-        ).gain
+        )
+        return found.beside(case.targets).gain
 
 
 def composition(
@@ -145,7 +154,7 @@ def _composition(
         tally(together, which, people.truth, least, people.weight),
         alone=tuple(tally(part, which, people.truth, least, people.weight) for part in alone),
         control=controlled,
-        baseline=_baseline(target, people, drawn=any(release.form in COUNTED_FORMS for release in releases)),
+        baseline=None if people.truth is None else most_frequent(people_by_value(victims, target.attribute.name)),
         records=Records.of(together, which, people.truth, target.attribute),
         d=least,
         attribute=target.attribute.name,
@@ -252,16 +261,7 @@ def _people(target: _Target, table: Table) -> _People:
     truth = None
     if own.name in [known.name for known in mine.carried] and mine[own.name].domain == own.domain:
         truth = table.codes([own.name])[:, 0].astype(np.int64)
-    return _People(table.codes(names), truth, _weights(table))
-
-
-def _weights(table: Table) -> np.ndarray | None:
-    """Return what each row counts where the schema names a person who has several: all of theirs together count one."""
-    persons = table.persons() if table.schema.several and not table.schema.person_in_question else None
-    if persons is None:
-        return None
-    _, who, rows = np.unique(persons, return_inverse=True, return_counts=True)
-    return None if rows.max(initial=1) == 1 else 1 / rows[who.reshape(-1)]
+    return _People(table.codes(names), truth, person_weights(table))
 
 
 def _attacked(
@@ -282,16 +282,6 @@ def _attacked(
         classes = [by_home(release, target.schema, names, distinct) for release in releases]
     together, alone = narrow(target.views, classes, target.overall, prior)
     return together, alone, which
-
-
-def _baseline(target: _Target, people: _People, *, drawn: bool) -> Share | None:
-    """Return how often the most frequent value is the true one; that of drawn rows may be noise, so the victims'."""
-    if people.truth is None:
-        return None
-    known = people.truth >= 0
-    weight = None if people.weight is None else people.weight[known]
-    most = int((np.bincount(people.truth[known], weight, minlength=1) if drawn else target.overall).argmax())
-    return _share(people.truth == most, people.weight)
 
 
 # What a composition attack found: shares, and a line for each victim.
@@ -464,6 +454,14 @@ class Composition:
         """Mean over victims of the posterior of the best guess."""
         return self.tally.confidence
 
+    def beside(self, table: Table) -> Composition:
+        """Compare with the most frequent value of all people of a table, of whom the victims are one row each."""
+        return replace(
+            self,
+            baseline=None if self.baseline is None else most_frequent(people_by_value(table, self.attribute)),
+            by_attribute={name: one.beside(table) for name, one in self.by_attribute.items()},
+        )
+
     @property
     def above_control(self) -> tuple[float, tuple[float, float]] | None:
         """How much more often the one value left is the true one than for the control, with its interval."""
@@ -484,6 +482,7 @@ class Composition:
             targets=guessed,
             controls=None if self.control is None else self.control.guessed,
             baseline=self.baseline,
+            frequent=self.baseline,
             records=Exposure(
                 (),
                 codes=np.zeros((len(records), 0), np.int64),

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, joined_words
-from sfumato.attacks.case import MOST, Case, Victims, run, share_of, worst_attribute
+from sfumato.attacks.case import MOST, Case, Victims, people_by_value, run, share_of, worst_attribute
 from sfumato.declare import Whole, declare, parameter
 from sfumato.errors import NotComparable, ParameterError, count_of
 from sfumato.estimate import View, align, align_boxes, holding_boxes
@@ -135,18 +135,25 @@ class Differencing:
             people = [part for part in case.people(self.name, columns, most=self.most) if part is not None]
             named = schema.with_roles(quasi=known, sensitive=columns or None)
             views = [align(each, named, name) if name else align_boxes(each, named) for each in releases]
-            return self._gain(views, people, known, name, rows=schema.several)
+            usual = None if name is None else int(people_by_value(case.targets, name).argmax())
+            return self._gain(views, people, known, name, usual=usual, rows=schema.several)
 
         return worst_attribute(shared, one) if shared else one(None)
 
     def _gain(
-        self, views: list[View], people: list[Victims], known: tuple[str, ...], name: str | None, *, rows: bool
+        self,
+        views: list[View],
+        people: list[Victims],
+        known: tuple[str, ...],
+        name: str | None,
+        *,
+        usual: int | None,
+        rows: bool,
     ) -> Gain:
         found = [self._isolated(views, part, secret=name is not None) for part in people]
         inside = people[0]
         left, success, chance = found[0]
-        overall = np.sum([view.overall for view in views], axis=0) if name else np.zeros(1)
-        usual = inside.secret == int(overall.argmax()) if name else np.zeros(len(left), bool)
+        blind = (left > 0) & (inside.secret == usual) if name else np.zeros(len(left), bool)
         isolated, alone = (int(inside.weight[there].sum()) for there in (left > 0, left == 1))
         what = f", and correctly guesses {name} of," if name else ""
         few = f"{self.few} rows" if rows else str(self.few)  # releases count rows, also of one person
@@ -162,7 +169,7 @@ class Differencing:
             axis="inference" if name else "identity",
             targets=share_of(success, inside.weight),
             controls=None if len(found) == 1 else share_of(found[1][1], people[1].weight),
-            baseline=share_of(usual & (left > 0), inside.weight),
+            baseline=share_of(blind, inside.weight),
             records=Exposure(inside.names, codes=inside.codes, weight=inside.weight, success=success, chance=chance),
             holds=f"knows {joined_words(known)} and subtracts {len(views)} releases from each other",
             hit=f"isolates{what} {{}} of the {inside.whom.many} in the table among fewer than {few}",
