@@ -39,6 +39,7 @@ _WRITTEN = (  # where several forms read every cell differently, the first is pr
     NumberForm(",", thousands=" "),
     NumberForm(thousands=" "),
 )
+_PERCENT = sorted(_WRITTEN, key=lambda form: bool(form.thousands))  # 7,250 % is rather 7.25 than 7250: few exceed 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ def number_forms(texts: Sequence[str]) -> list[NumberForm]:
     forms = [PLAIN_NUMBERS, *_WRITTEN]
     units = _units(texts)
     if units:
-        forms = [NumberForm(form.decimal, thousands=form.thousands, units=units) for form in (*_WRITTEN, PLAIN_NUMBERS)]
+        order = (PLAIN_NUMBERS, *_PERCENT) if units == ("%",) else (*_WRITTEN, PLAIN_NUMBERS)
+        forms = [NumberForm(form.decimal, thousands=form.thousands, units=units) for form in order]
     reads = {form: [text for text in texts if form.number(text) is not None] for form in forms}
     read = {form: sum(not _no_thousand(form, text) for text in held) for form, held in reads.items()}
     most = max(read.values())
@@ -128,6 +130,8 @@ def unclear_numbers(forms: Sequence[NumberForm], texts: Sequence[str]) -> tuple[
         mark = "commas" if first.thousands == "," else "points"
         instead = f'write decimal = "{first.thousands}" instead'
         return (f"thousands: do the {mark} mark thousands? where they mark decimals, {instead}",)
+    if first.commas:
+        return ('decimal: do the commas mark decimals? where they mark thousands, write thousands = "," instead',)
     return ('thousands: do the points mark decimals? where they mark thousands, as in 12.345, add thousands = "."',)
 
 

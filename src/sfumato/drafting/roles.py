@@ -220,7 +220,7 @@ def _spelling(column: ColumnFacts) -> tuple[str, ...]:
     if form.thousands or form.units:
         plain = replace(form, units=()).example
         beside = f", with {', '.join(form.units)} beside them" if form.units else ""
-        return (f"thousands: does the file write its numbers as {plain}{beside}?",)
+        return (f"{'thousands' if form.thousands else 'units'}: does the file write its numbers as {plain}{beside}?",)
     return ("decimal: do the commas mark decimals?",) if form.commas else ()
 
 

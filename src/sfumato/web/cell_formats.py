@@ -118,7 +118,7 @@ def reading(form: Fields, described: Callable[[str, Spelling, Role], str]) -> Ed
             (fresh,) = tomllib.loads(table)["attribute"].values()
             if fresh.get("kind") == keys.get("kind"):  # every cell is read
                 found |= {key: fresh.get(key) for key in ("range", "step", "intervals", "dates")}
-        return changed(text, found, attribute=name, closes=["format", "decimal", "thousands", "mask"])
+        return changed(text, found, attribute=name, closes=["format", "decimal", "thousands", "units", "mask"])
 
     return edit
 

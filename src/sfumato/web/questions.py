@@ -186,7 +186,7 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
     if topic == "related":
         said = decision.question.replace("make one of them other", "leave one of them out")
         return {**found, "words": said[:1].upper() + said[1:] + ".", "keep": "I have seen it"}
-    if topic == "thousands" and keys.get("units") and "does the file" in decision.question:
+    if topic in ("thousands", "units") and keys.get("units") and "does the file" in decision.question:
         form = NumberForm(str(keys.get("decimal", ".")), thousands=str(keys.get("thousands", "")))
         words = f"Does the file write its numbers as {form.example}, with {', '.join(keys['units'])} beside them?"
         return {**found, "words": words, "keep": "Yes"}

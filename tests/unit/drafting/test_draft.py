@@ -307,6 +307,32 @@ def test_how_amounts_are_written_is_proposed_and_asked(tmp_path, texts, question
     assert check(frame, schema) == []
 
 
+PERCENT = NumberForm(units=("%",))
+
+
+@pytest.mark.parametrize(
+    ("texts", "question", "form"),
+    [
+        ([f"{k},{k % 10}%" for k in range(1, 40)], "units: ", NumberForm(",", units=("%",))),
+        ([f"{k}.{k % 10} %" for k in range(1, 40)], "units: ", PERCENT),
+        ([f"{k} %" for k in range(1, 40)], "units: ", PERCENT),
+        (
+            [f"{k},{k:03} %" for k in range(1, 40)],
+            "decimal: do the commas mark decimals?",
+            NumberForm(",", units=("%",)),
+        ),
+        ([f"{k}.{k:03} %" for k in range(1, 40)], "thousands: do the points mark decimals?", PERCENT),
+        ([f"1,{k:03}.5 %" for k in range(1, 40)], "thousands: ", NumberForm(thousands=",", units=("%",))),
+    ],
+)
+def test_no_mark_of_thousands_is_proposed_for_percentages(tmp_path, texts, question, form) -> None:
+    """A comma between thousands was proposed for 12.5 %, and for 7,250 %, which is rather seven and a quarter."""
+    frame = pl.DataFrame({"share": texts * 2, "sex": ["f", "m"] * len(texts)})
+    share = loaded(draft(frame), tmp_path)["share"]
+    assert share.numbers == form
+    assert any(item.startswith(question) for item in share.decide)
+
+
 def test_ambiguous_amounts_of_many_values_are_asked_about(tmp_path) -> None:
     texts = [f"{k // 1000 + 1},{k % 1000:03}" for k in range(12_000)]
     frame = pl.DataFrame({"amount": texts * 2, "sex": ["f", "m"] * len(texts)})

@@ -101,6 +101,7 @@ def test_how_a_file_writes_numbers_and_dates_is_asked_without_keys():
     """A steward was told to write decimal = ","."""
     for text in (
         'where they mark decimals, write decimal = "," instead',
+        'where they mark thousands, write thousands = "," instead',
         'where they mark thousands, as in 12.345, add thousands = "."',
         'say how the file writes them (decimal = "," for 1234,5; units = ["$"]), or name them in `missing`',
         'say how the file writes them (format = "%d.%m.%Y" for 31.12.2024), or name them in `missing`',
