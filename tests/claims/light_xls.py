@@ -49,7 +49,8 @@ def cell_record(row, column, cell):
     return record(0x0204, at + struct.pack("<HB", len(text) // 2, 1) + text)
 
 
-def sheet_records(rows):
+def sheet_records(rows, hidden=()):
+    unseen = b"".join(record(0x0208, struct.pack("<HHHHHHI", at - 1, 0, 0, 255, 0, 0, 0x0100 | 0x20)) for at in hidden)
     cells = [
         cell_record(at, place, cell)
         for at, row in enumerate(rows)
@@ -58,11 +59,11 @@ def sheet_records(rows):
     ]
     width = max(map(len, rows), default=0)
     size = record(0x0200, struct.pack("<IIHHH", 0, len(rows), 0, width, 0))
-    return record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0010, 0, 0, 0, 0)) + size + b"".join(cells) + record(0x000A)
+    return record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0010, 0, 0, 0, 0)) + size + unseen + b"".join(cells) + record(0x000A)
 
 
-def workbook(sheets, calculated):
-    """Return the stream: what all sheets share, then each sheet."""
+def workbook(sheets, calculated, hidden=()):
+    """Return the stream: what all sheets share, then each sheet; `hidden` rows, from 1, are so in every sheet."""
     forms = b"".join(record(0x00E0, struct.pack("<HH", 0, shown) + bytes(16)) for shown in (0, 14, 22))
     begin = record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0005, 0, 0, 0, 0)) + forms
     begin += record(0x01C1, bytes(8)) if calculated else b""
@@ -71,7 +72,7 @@ def workbook(sheets, calculated):
     listed, parts = b"", []
     for name, rows in zip(names, sheets.values(), strict=True):
         listed += record(0x0085, struct.pack("<IBBBB", at, 0, 0, len(name) // 2, 1) + name)
-        parts.append(sheet_records(rows))
+        parts.append(sheet_records(rows, hidden))
         at += len(parts[-1])
     return begin + listed + record(0x000A) + b"".join(parts)
 
@@ -82,9 +83,9 @@ def entry(name, kind, start, size, child=FREE):
     return fixed + bytes(36) + struct.pack("<IQ", start, size)
 
 
-def write_xls(path, sheets, *, calculated=False):
+def write_xls(path, sheets, *, calculated=False, hidden=()):
     """Write {name: rows}. The stream is at least 4,096 bytes long, so that it stands in sectors of its own."""
-    stream = workbook(sheets, calculated)
+    stream = workbook(sheets, calculated, hidden)
     size = max(len(stream), 4096)
     body = stream.ljust(-(-size // SECTOR) * SECTOR, b"\0")
     sectors = len(body) // SECTOR

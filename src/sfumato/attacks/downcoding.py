@@ -333,6 +333,7 @@ class DowncodingRows:
             whom=ROWS,
             stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",
             details={"classes": tally.classes, "classes right as a whole": tally.whole},
+            within="the published labels",
         )
 
     def _classes(self, view: View, release: Release, entropy: Entropy) -> np.ndarray:

@@ -20,7 +20,7 @@ from sfumato.io.encode import no_value, supported
 from sfumato.io.excel import Sheet
 from sfumato.io.frames import ROWS
 from sfumato.io.source import Source
-from sfumato.schema import Attribute
+from sfumato.schema import Attribute, Schema
 from sfumato.schema.word_hints import NO_VALUE, means_none
 
 MERGED = "is filled only in the first row of each block, as merged cells are; the other rows have no value"
@@ -262,6 +262,28 @@ def merged_columns(source: Source) -> list[str]:
         return []
     looks = source.collect(frame.select(_is_merged(_filled(name)).alias(name) for name in names))
     return [name for name in names if looks[name].item()]
+
+
+def stray_problems(source: Source, schema: Schema) -> list[Problem]:
+    """Return problems where rows are hidden, or look like totals, headings or notes, or cells as if they were merged."""
+    found = stray_rows(source, [attribute.column_name for attribute in schema.quasi])
+    hint = "delete the lines that are not about a person from the file"
+    named = [] if found is None else [Problem(source.name, str(found), hint, rows=found.rows)]
+    merged = {*merged_columns(source)}
+    fill = "fill its cells down in the spreadsheet, if they also apply to the rows below"
+    cells = [Problem(known.where, MERGED, fill) for known in schema.published if known.column_name in merged]
+    return hidden_rows(source) + named + cells
+
+
+def hidden_rows(source: Source) -> list[Problem]:
+    """Return a problem where rows of a sheet are hidden: they are read, although whoever looks at it sees none of them."""
+    rows = source.frame.hidden if isinstance(source.frame, Sheet) else ()
+    if not rows:
+        return []
+    listed = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+    rule = f"{count_of(len(rows), 'row of the sheet is', 'rows of the sheet are')} hidden, and read as all others: {listed}"
+    hint = "delete them from the sheet, or copy the visible rows to a new one, if a release is not to hold them"
+    return [Problem(source.name, rule, hint, rows=len(rows))]
 
 
 def merged_cells(source: Source, attribute: Attribute) -> list[Problem]:

@@ -34,7 +34,7 @@ from sfumato.counts.people import (
     with_keys,
 )
 from sfumato.counts.people_in_spark import SparkPeople
-from sfumato.counts.stray_rows import MERGED, merged_columns, stray_rows
+from sfumato.counts.stray_rows import stray_problems
 from sfumato.counts.suspected_keys import more_than_by_chance, parted_keys, rival_keys, suspected_keys
 from sfumato.counts.unclear_cells import unclear_cells
 from sfumato.engines import Engine
@@ -330,16 +330,7 @@ class Table:
         source = self._encoded.source
         if source is None or source.grouped or is_large(source):
             return []
-        found = stray_rows(source, [attribute.column_name for attribute in self.schema.quasi])
-        hint = "delete the lines that are not about a person from the file"
-        named = [] if found is None else [Problem(self._encoded.name, str(found), hint, rows=found.rows)]
-        merged = {*merged_columns(source)}
-        fill = "fill its cells down in the spreadsheet, if they also apply to the rows below"
-        return named + [
-            Problem(attribute.where, MERGED, fill)
-            for attribute in self.schema.published
-            if attribute.column_name in merged
-        ]
+        return stray_problems(source, self.schema)
 
     def two_people(self) -> list[Problem]:
         """Return a problem where columns are named as if a row described two people; no value is read for it."""
@@ -715,11 +706,14 @@ class Table:
         return np.repeat(found[order], weights[order], axis=0)
 
     def take(self, rows: np.ndarray) -> Table:
-        """Return the table of some rows, by their place (or a boolean mask); a row may be taken twice."""
+        """Return the table of some rows, by their place (or a boolean mask), each at most once: it is somebody's."""
         self._require_held("a part of the rows")
         rows = np.asarray(rows)
         if rows.dtype == bool and rows.shape != (self.rows,):
             raise ParameterError("rows", f"mask of shape {rows.shape}", f"must have {self.rows} entries")
+        if rows.dtype != bool and len(np.unique(rows % max(self.rows, 1))) < len(rows):
+            hint = "take each row once: a person would count twice, and no promise about people would hold"
+            raise ParameterError("rows", "an array", "names a row more than once", hint=hint)
         names = tuple(name for name in self.schema.names if name in self._encoded.columns)
         if self._encoded.weights is not None:
             names, ids = self._names(None), self.persons()

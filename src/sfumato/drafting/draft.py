@@ -116,6 +116,7 @@ def _of_the_table(seen: TableFacts, person: str, units: Sequence[str], counting:
         asked.append(
             f"totals: {seen.stray}; delete the lines that are not about a person from the file, and draft again"
         )
+    asked += [f"hidden: {problem.rule}; {problem.hint}" for problem in seen.hidden]
     asked += [
         f"merged: {' '.join(name.split())} {MERGED}; fill its cells down in the spreadsheet, and draft again"
         for name in seen.merged

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.copies import compared_columns, row_kinds
-from sfumato.counts.stray_rows import StrayRows, merged_columns, stray_rows
+from sfumato.counts.stray_rows import StrayRows, hidden_rows, merged_columns, stray_rows
 from sfumato.drafting.columns import ColumnFacts, cell_text
-from sfumato.errors import count_of
+from sfumato.errors import Problem, count_of
 from sfumato.io.encode import days_in
 from sfumato.io.frames import ROWS
 from sfumato.io.source import Source
@@ -74,6 +74,7 @@ class TableFacts:
     unread: Mapping[str, str] = field(default_factory=dict)
     stray: StrayRows | None = None
     merged: tuple[str, ...] = ()
+    hidden: tuple[Problem, ...] = ()
 
 
 def _shown(name: str) -> str:
@@ -98,6 +99,7 @@ def table_facts(source: Source, facts: Sequence[ColumnFacts]) -> TableFacts:
         unread={} if source.grouped else _unread(source, plain),
         stray=stray_rows(source),
         merged=tuple(merged_columns(source)),
+        hidden=tuple(hidden_rows(source)),
     )
 
 

@@ -5,7 +5,8 @@ Claim     a cell means the same wherever it stands: a number is its decimal text
           a truth value are what they are, a text is itself ("007" stays "007", and "5" is read as 5 is), and an empty
           cell has no value. A row of empty cells is never a row. A sheet with an error such as #N/A, or a formula
           without a stored result, is refused, and the message names the cells. Merged cells below the names of the
-          columns are known by their place, for who reads one of their columns: all but the first are empty.
+          columns are known by their place, for who reads one of their columns: all but the first are empty. Hidden rows,
+          such as a filter leaves, are rows as any other, and known by their place.
 Because   cells arrive as Python objects, typed by their own record in the file; nothing is inferred from a column. The
           library gives an error and a formula without a result as empty cells, so they are looked for apart from it.
 Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_is_the_row_in_the_file
@@ -14,8 +15,9 @@ Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_
           tests/unit/io/test_excel.py::test_cells_without_a_result_are_refused_by_their_address
           tests/unit/io/test_xls.py::test_cells_without_a_result_are_refused_by_their_address
           tests/unit/io/test_excel.py::test_merged_cells_of_a_column_that_is_read_are_refused_by_their_address
-Silent on .xlsb files, in which an error of any sheet is refused, and formulas without a result and all but the first
-          of merged cells are empty cells; on rows that a filter hides, which are rows.
+          tests/unit/io/test_excel.py::test_hidden_rows_are_read_and_named
+Silent on .xlsb files, in which an error of any sheet is refused, formulas without a result and all but the first of
+          merged cells are empty cells, and hidden rows are not known.
 
 The first row with a value names the columns. A file in which several sheets hold values is refused unless one is
 named, and so is one in which only a hidden sheet does. A sheet is held as a rectangle by the library, so one whose
@@ -51,6 +53,7 @@ _WINDOW = 15  # ` r="XFD1048576"`
 _DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 _RESULTS = re.compile(rb"<(?:\w{1,40}:)?f[\s/>]|\st\s{0,9}=\s{0,9}[\"']e[\"']")
 _SPANNED = re.compile(rb"number-(?:rows|columns)-spanned")
+_HIDDEN = re.compile(rb"\shidden\s{0,9}=|visibility\s{0,9}=")
 _LONGEST_NAME = 60
 _CELL = re.compile(rb"([A-Za-z]{1,4})([0-9]{1,10})")
 _REFERENCE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]{0,4})([0-9]{1,10})")
@@ -79,6 +82,7 @@ class Sheet:
     blank: int = 0
     lines: tuple[int, ...] = ()  # the row of the sheet on which each row stands, where there is one sheet
     merged: tuple[MergedCells, ...] = ()  # cells that were merged, below the names of the columns
+    hidden: tuple[int, ...] = ()  # the rows, counted from 1, that have values and are hidden
 
     @classmethod
     def chained(cls, sheets: Sequence[Sheet]) -> Sheet:
@@ -89,7 +93,13 @@ class Sheet:
             [cell for part in parts for cell in part] for parts in zip(*(s.columns for s in sheets), strict=True)
         ]
         merged = tuple(one for sheet in sheets for one in sheet.merged)
-        return cls(sheets[0].names, columns=tuple(columns), blank=sum(sheet.blank for sheet in sheets), merged=merged)
+        return cls(
+            sheets[0].names,
+            columns=tuple(columns),
+            blank=sum(sheet.blank for sheet in sheets),
+            merged=merged,
+            hidden=tuple(row for sheet in sheets for row in sheet.hidden),
+        )
 
     def rows(self, names: Sequence[str], _cells: Mapping[str, Grid]) -> pl.DataFrame:
         """Return the named columns as canonical texts."""
@@ -136,16 +146,19 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
     if name is None and filled[0] not in shown:
         rule = f"holds values only in the sheet {filled[0]}, which is hidden"
         raise refused(path.name, rule, f"name it if it is the one to read: sheet={filled[0]!r} (--sheet)")
-    _check_results(path, filled[0], [sheet.name for sheet in book.sheets_metadata])
+    every = [sheet.name for sheet in book.sheets_metadata]
+    _check_results(path, filled[0], every)
     given = found[filled[0]]
     corners = given.merged_cell_ranges
     merged = [MergedCells(a + 1, b + 1, c + 1, d + 1) for (a, b), (c, d) in corners or ()]
     if corners is None and _archived(path):
         merged = _open_merged(path, filled[0])
-    return _sheet(path, enumerate(given.iter_rows(), 1), merged)
+    return _sheet(path, enumerate(given.iter_rows(), 1), merged, _hidden_rows(path, filled[0], every))
 
 
-def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]], merged: Sequence[MergedCells]) -> Sheet:
+def _sheet(
+    path: Path, rows: Iterator[tuple[int, Sequence[Any]]], merged: Sequence[MergedCells], hidden: frozenset[int]
+) -> Sheet:
     """Read rows with their numbers in the sheet."""
     top, first = next(((number, row) for number, row in rows if any(cell != "" for cell in row)), (0, ()))
     texts = [canonical_text(cell) for cell in first]
@@ -163,7 +176,8 @@ def _sheet(path: Path, rows: Iterator[tuple[int, Sequence[Any]]], merged: Sequen
         for column, cell in zip(columns, row, strict=True):
             column.append(None if isinstance(cell, str) and cell == "" else cell)
     below = sorted((one for one in merged if one.bottom > top), key=lambda one: (one.top, one.left))
-    return Sheet(names, columns=columns, blank=blank, lines=tuple(lines), merged=tuple(below))
+    unseen = tuple(number for number in lines if number in hidden)
+    return Sheet(names, columns=columns, blank=blank, lines=tuple(lines), merged=tuple(below), hidden=unseen)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -422,6 +436,48 @@ def _open_merged(path: Path, table: str) -> list[MergedCells]:
     return found
 
 
+def _hidden_rows(path: Path, name: str, sheets: Sequence[str]) -> frozenset[int]:
+    """Return the rows of a sheet, from 1, that are hidden by hand or by a filter."""
+    if not _archived(path):
+        return frozenset(OldWorkbook.of(path.read_bytes()).hidden_rows(sheets.index(name)))
+    with zipfile.ZipFile(path) as archive:
+        parts = archive.namelist()
+        open_document = "content.xml" in parts
+        if not open_document and "xl/workbook.xml" not in parts:
+            return frozenset()
+        part = "content.xml" if open_document else _part_of(archive, name)
+        with archive.open(part) as file:
+            if not _mentions(iter(lambda: file.read(_BLOCK), b""), _HIDDEN):
+                return frozenset()
+        with archive.open(part) as file:
+            return frozenset(_open_hidden(file, name) if open_document else _xml_hidden(file))
+
+
+def _xml_hidden(file: IO[bytes]) -> Iterator[int]:
+    row = 0
+    for _, element in ET.iterparse(file, ("end",)):  # noqa: S314  (as above)
+        if _tag(element) == "row":
+            given = element.attrib.get("r", "")
+            row = int(given) if given.isdecimal() else row + 1
+            if element.attrib.get("hidden") in ("1", "true"):
+                yield row
+            element.clear()
+
+
+def _open_hidden(file: IO[bytes], table: str) -> Iterator[int]:
+    row, here = 0, False
+    for event, element in ET.iterparse(file, ("start", "end")):  # noqa: S314  (as above)
+        name = _tag(element)
+        if event == "start" and name == "table":
+            row, here = 0, any(_tag_of(key) == "name" and value == table for key, value in element.attrib.items())
+        elif event == "end" and name == "table-row":
+            before, row = row, row + _repeated(element, "number-rows-repeated")
+            shown = next((value for key, value in element.attrib.items() if _tag_of(key) == "visibility"), "visible")
+            if here and shown != "visible":
+                yield from range(before + 1, row + 1)
+            element.clear()
+
+
 def _open_cells(file: IO[bytes], table: str) -> Iterator[tuple[int, int, ET.Element]]:
     """Yield the row, the column and the element of each cell of a sheet of an OpenDocument file."""
     row = column = 0
@@ -502,7 +558,7 @@ def _variable(data: bytes, at: int, most: int) -> tuple[int, int]:
 CONTAINER = bytes.fromhex("d0cf11e0a1b11ae1")  # how the file begins
 _ENDS, _ENTRY, _HEADER, _SMALL, _CUTOFF = 0xFFFFFFFA, 128, 512, 64, 4096  # sector numbers from _ENDS on end a chain
 _STREAMS = ("workbook", "book")  # of Excel 97 and later, and of Excel 5 and 95
-_BEGIN, _END, _SHEET, _RECALCULATED, _EXTENT = 0x0809, 0x000A, 0x0085, 0x01C1, 0x0200
+_BEGIN, _END, _SHEET, _RECALCULATED, _EXTENT, _ROW = 0x0809, 0x000A, 0x0085, 0x01C1, 0x0200, 0x0208
 _ERROR, _FORMULA, _SEVERAL = 0x0205, 0x0006, 0x00BD
 _CELLS = {0x0203, 0x0204, 0x00D6, _ERROR, 0x027E, 0x00FD, _SEVERAL, _FORMULA}
 
@@ -551,6 +607,12 @@ class OldWorkbook:
         for kind, body in _records(self.stream, self.sheets[sheet]):
             if (kind == _ERROR and body[7:8] == b"\x01") or (kind == _FORMULA and self._no_result(body)):
                 yield _number(body, 0, 2) + 1, _number(body, 2, 2) + 1
+
+    def hidden_rows(self, sheet: int) -> Iterator[int]:
+        """Yield the rows of a sheet (numbered from 0), from 1, that are hidden."""
+        for kind, body in _records(self.stream, self.sheets[sheet]):
+            if kind == _ROW and len(body) > 12 and body[12] & 0x20:  # fDyZero, [MS-XLS] 2.4.221
+                yield _number(body, 0, 2) + 1
 
     def _no_result(self, body: bytes) -> bool:
         """Whether a formula's value is an error, or an empty text that nobody calculated."""

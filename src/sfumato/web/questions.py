@@ -51,6 +51,7 @@ _TITLES = {
     "person": "Person",
     "duplicates": "Copies of rows",
     "totals": "Lines that are not rows",
+    "hidden": "Hidden rows",
     "role": "Role",
     "range": "Range",
     "groups": "Groups",

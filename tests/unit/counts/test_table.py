@@ -75,7 +75,9 @@ def test_parts_of_a_table() -> None:
     part = table.take(np.array([2, 0]))
     assert part.codes().tolist() == [[40, 1, 0], [30, 0, 1]]
     assert table.take(np.array([True, False, True])).rows == 2
-    assert table.take(np.array([0, 0, 0])).counts().weights.tolist() == [3]
+    for twice in ([0, 0, 0], [2, -1]):  # one person would be several
+        with pytest.raises(ParameterError, match="more than once"):
+            table.take(np.array(twice))
     again = Table.from_codes(SCHEMA, table.codes())
     assert again.counts() == table.counts()
     with pytest.raises(ParameterError, match="outside"):

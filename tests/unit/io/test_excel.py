@@ -10,6 +10,7 @@ import zipfile
 
 import openpyxl
 import pytest
+from tests.claims.light_xls import write_xls
 from tests.claims.light_xlsx import write_xlsx
 
 from sfumato.counts import check, read
@@ -90,6 +91,56 @@ def test_merged_cells_of_an_open_document_are_found(tmp_path) -> None:
     with zipfile.ZipFile(tmp_path / "t.ods", "w") as archive:
         archive.writestr("content.xml", OPEN.replace("<t:table>", '<t:table t:name="s">').format(rows))
     assert [str(one) for one in _open_merged(tmp_path / "t.ods", "s")] == ["B2:B3"]
+
+
+def hidden_workbooks(folder):
+    """Yield a workbook in each format, in which the rows 3 and 4 of the sheet are hidden."""
+    book = openpyxl.Workbook()
+    for row in ROWS:
+        book.active.append(row)
+    book.active.column_dimensions["B"].hidden = True
+    for row in (3, 4):
+        book.active.row_dimensions[row].hidden = True
+    book.save(folder / "t.xlsx")
+    yield folder / "t.xlsx"
+    yield write_xls(folder / "t.xls", {"one": [["x"], *ROWS], "s": ROWS}, hidden=(3, 4))
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    lines = ["".join(cell.format("" if one is None else one) for one in row) for row in ROWS]
+    rows = "".join(f"<table:table-row>{line}</table:table-row>" for line in lines[:2])
+    rows += "".join(f'<table:table-row table:visibility="filter">{line}</table:table-row>' for line in lines[2:])
+    rows += '<table:table-row table:visibility="collapse" table:number-rows-repeated="9"><table:table-cell/>'
+    body = f'<table:table table:name="s">{rows}</table:table-row></table:table>'
+    body = f"<office:body><office:spreadsheet>{body}</office:spreadsheet></office:body>"
+    spaces = "urn:oasis:names:tc:opendocument:xmlns"
+    names = " ".join(f'xmlns:{name}="{spaces}:{name}:1.0"' for name in ("office", "table", "text"))
+    with zipfile.ZipFile(folder / "t.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", f'<m:manifest xmlns:m="{spaces}:manifest:1.0"/>')
+        archive.writestr("content.xml", f"<office:document-content {names}>{body}</office:document-content>")
+    yield folder / "t.ods"
+
+
+def test_hidden_rows_are_read_and_named(tmp_path) -> None:
+    """Whoever filters a list sees only the people it keeps; all others were published with them, and nothing said so."""
+    for path in hidden_workbooks(tmp_path):
+        sheet = "s" if path.suffix == ".xls" else None
+        table = read(path, SCHEMA, sheet=sheet)
+        assert table.rows == 3, path
+        [named] = [problem for problem in table.remarks() if "hidden" in problem.rule]
+        assert named.rows == 2, path
+        assert named.rule.endswith("hidden, and read as all others: 3, 4")
+        assert "hidden: 2 rows of the sheet are hidden" in draft(path, sheet=sheet), path
+
+
+def test_rows_that_are_shown_are_not_called_hidden(tmp_path) -> None:
+    book = openpyxl.Workbook()
+    for row in ROWS:
+        book.active.append(row)
+    book.active.column_dimensions["B"].hidden = True
+    book.active.row_dimensions[9].hidden = True  # below the table: no row of it
+    book.save(tmp_path / "t.xlsx")
+    assert not [problem for problem in read(tmp_path / "t.xlsx", SCHEMA).remarks() if "hidden" in problem.rule]
+    assert "hidden:" not in draft(tmp_path / "t.xlsx")
 
 
 def test_a_hidden_sheet_is_read_only_by_its_name(tmp_path) -> None:
