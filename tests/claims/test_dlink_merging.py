@@ -35,7 +35,7 @@ def a_link(axes, *, d=2, alpha=0.6, n=60.0, source=INDEPENDENT, values=4, rows=2
     prefix = [np.concatenate([[0], np.cumsum(rng.dirichlet(np.ones(axis.size)))]) for axis in axes]
     for sums in prefix:
         sums[-1] = 1.0
-    share = np.sort(rng.dirichlet(np.ones(values)))[::-1]
+    share = np.sort(rng.dirichlet(np.ones(values)))[::-1].copy()
     cells = 6 if source == CELLS else 0
     low = np.array([[rng.integers(0, axis.size) for axis in axes] for _ in range(cells)], np.int64)
     high = np.array(

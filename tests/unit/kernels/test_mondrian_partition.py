@@ -9,7 +9,7 @@ from tests.oracles.mondrian import route
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels import conditions as sc
 from sfumato.kernels.mondrian.layout import EXTREMES, CutAttribute
-from sfumato.kernels.mondrian.partition import partition
+from sfumato.kernels.mondrian.partition import grow, partition
 
 FOUR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 TWO = [CutAttribute(2), CutAttribute(2)]
@@ -93,3 +93,13 @@ def test_input_is_left_alone():
     run(codes, weights)
     assert codes.tolist() == FOUR[::-1].tolist()
     assert weights.tolist() == [5, 6, 7, 8]
+
+
+def test_codes_by_rows_and_by_columns_are_cut_by_one_compiled_form():
+    """A form for each order of the codes was compiled anew, for half a minute, at the first table of the other order."""
+    codes = np.asarray(FOUR, np.int32)
+    by_rows = run(codes)
+    forms = grow.signatures
+    by_columns = run(np.asfortranarray(codes))
+    assert grow.signatures == forms
+    assert by_columns.leaf.tolist() == by_rows.leaf.tolist()

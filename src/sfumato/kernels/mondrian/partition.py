@@ -421,7 +421,9 @@ def partition(
         return _nothing(len(attributes))
     if inside is None:
         refuse_whole(conditions, overall, rows)
-    working = np.concatenate([table, carried, np.arange(len(counts), dtype=np.int32)[:, None]], axis=1)
+    working = np.empty((len(counts), table.shape[1] + carried.shape[1] + 1), np.int32)  # by rows: one compiled form
+    working[:, : table.shape[1]], working[:, table.shape[1] : -1] = table, carried
+    working[:, -1] = np.arange(len(counts), dtype=np.int32)
     moving = counts.astype(np.int32)
     room = scratch(attributes, len(counts), int(bound.offset[-1]), rows)
     budget = int(max_suppressed * rows)
