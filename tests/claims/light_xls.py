@@ -59,7 +59,8 @@ def sheet_records(rows, hidden=()):
     ]
     width = max(map(len, rows), default=0)
     size = record(0x0200, struct.pack("<IIHHH", 0, len(rows), 0, width, 0))
-    return record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0010, 0, 0, 0, 0)) + size + unseen + b"".join(cells) + record(0x000A)
+    begin = record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0010, 0, 0, 0, 0))
+    return begin + size + unseen + b"".join(cells) + record(0x000A)
 
 
 def workbook(sheets, calculated, hidden=()):

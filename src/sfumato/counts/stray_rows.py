@@ -265,7 +265,7 @@ def merged_columns(source: Source) -> list[str]:
 
 
 def stray_problems(source: Source, schema: Schema) -> list[Problem]:
-    """Return problems where rows are hidden, or look like totals, headings or notes, or cells as if they were merged."""
+    """Return problems where rows are hidden or look like totals, headings or notes, or cells as if merged."""
     found = stray_rows(source, [attribute.column_name for attribute in schema.quasi])
     hint = "delete the lines that are not about a person from the file"
     named = [] if found is None else [Problem(source.name, str(found), hint, rows=found.rows)]
@@ -276,12 +276,13 @@ def stray_problems(source: Source, schema: Schema) -> list[Problem]:
 
 
 def hidden_rows(source: Source) -> list[Problem]:
-    """Return a problem where rows of a sheet are hidden: they are read, although whoever looks at it sees none of them."""
+    """Return a problem where rows of a sheet are hidden: they are read, although nobody sees them in it."""
     rows = source.frame.hidden if isinstance(source.frame, Sheet) else ()
     if not rows:
         return []
     listed = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
-    rule = f"{count_of(len(rows), 'row of the sheet is', 'rows of the sheet are')} hidden, and read as all others: {listed}"
+    many = count_of(len(rows), "row of the sheet is", "rows of the sheet are")
+    rule = f"{many} hidden, and read as all others: {listed}"
     hint = "delete them from the sheet, or copy the visible rows to a new one, if a release is not to hold them"
     return [Problem(source.name, rule, hint, rows=len(rows))]
 

@@ -5,8 +5,8 @@ Claim     a cell means the same wherever it stands: a number is its decimal text
           a truth value are what they are, a text is itself ("007" stays "007", and "5" is read as 5 is), and an empty
           cell has no value. A row of empty cells is never a row. A sheet with an error such as #N/A, or a formula
           without a stored result, is refused, and the message names the cells. Merged cells below the names of the
-          columns are known by their place, for who reads one of their columns: all but the first are empty. Hidden rows,
-          such as a filter leaves, are rows as any other, and known by their place.
+          columns are known by their place, for who reads one of their columns: all but the first are empty. Rows
+          that are hidden, as by a filter, are rows like all others, and known by their place.
 Because   cells arrive as Python objects, typed by their own record in the file; nothing is inferred from a column. The
           library gives an error and a formula without a result as empty cells, so they are looked for apart from it.
 Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_is_the_row_in_the_file

@@ -100,6 +100,19 @@ class Tree:
         return keep
 
     @cached_property
+    def branching(self) -> Tree:
+        """The tree in which a chain of single children is one node, the first of them."""
+        kept = np.flatnonzero(self.distinct)
+        number = np.cumsum(self.distinct) - 1  # in preorder the rest of a chain has the number of its first node
+        parent = np.where(kept == 0, -1, number[self.parent[kept]])
+        return Tree(self.low[kept], self.high[kept], parent, tuple(self.names[node] for node in kept))
+
+    @cached_property
+    def spans(self) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+        """The nodes as (low, high, children)."""
+        return tuple(zip(self.low.tolist(), self.high.tolist(), self.children, strict=True))
+
+    @cached_property
     def by_interval(self) -> dict[tuple[int, int], int]:
         """The deepest node of each interval (the most precise name for the same codes)."""
         return {(int(low), int(high)): n for n, (low, high) in enumerate(zip(self.low, self.high, strict=True))}

@@ -121,7 +121,7 @@ def hidden_workbooks(folder):
 
 
 def test_hidden_rows_are_read_and_named(tmp_path) -> None:
-    """Whoever filters a list sees only the people it keeps; all others were published with them, and nothing said so."""
+    """Whoever filters a list sees only some people; the others were published too, and nothing said so."""
     for path in hidden_workbooks(tmp_path):
         sheet = "s" if path.suffix == ".xls" else None
         table = read(path, SCHEMA, sheet=sheet)

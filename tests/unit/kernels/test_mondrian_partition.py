@@ -96,7 +96,7 @@ def test_input_is_left_alone():
 
 
 def test_codes_by_rows_and_by_columns_are_cut_by_one_compiled_form():
-    """A form for each order of the codes was compiled anew, for half a minute, at the first table of the other order."""
+    """The first table in the other order took half a minute longer: a second form was compiled for it."""
     codes = np.asarray(FOUR, np.int32)
     by_rows = run(codes)
     forms = grow.signatures

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from sfumato.schema.tree import LEVELS_LIMIT, ROOT, Branch, Tree, branch_from_inline, branch_from_paths, grow
 
@@ -32,6 +33,35 @@ def test_leaves_are_numbered_depth_first_and_nodes_are_intervals():
 def test_distinct_counts_a_chain_of_single_children_once():
     tree, _ = grow(branch_from_paths(paths("a;X;U;*", "b;Y;*"), "here")[0])
     assert [name for name, keep in zip(tree.names, tree.distinct, strict=True) if keep] == ["*", "U", "Y"]
+
+
+def test_branching_has_each_chain_once():
+    lines = ("a;X;U;*", "b;Y;*", "c;Z;V;*", "d;W;V;*", "e;W;V;*")
+    tree = grow(branch_from_paths(paths(*lines), "here")[0], missing="?")[0].branching
+    assert tree.names == ("*", "U", "Y", "V", "Z", "W", "d", "e", "?")
+    assert tree.spans == (
+        (0, 6, (1, 2, 3, 8)), (0, 1, ()), (1, 2, ()), (2, 5, (4, 5)), (2, 3, ()), (3, 5, (6, 7)), (3, 4, ()),
+        (4, 5, ()), (5, 6, ()),
+    )  # fmt: skip
+    one, _ = grow(branch_from_paths(paths("a;X;*"), "here")[0])
+    assert one.branching.spans == ((0, 1, ()),)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=14))
+def test_branching_equals_a_walk_up_from_every_node(groups):
+    lines = [f"v{at};c{c}{b}{a};b{b}{a};a{a};*" for at, (a, b, c) in enumerate(sorted(groups))]
+    tree, _ = grow(branch_from_paths(paths(*lines), "here")[0])
+    kept = [node for node in range(len(tree)) if tree.distinct[node]]
+    parents = []
+    for node in kept:
+        above = int(tree.parent[node])
+        while above >= 0 and above not in kept:
+            above = int(tree.parent[above])
+        parents.append(kept.index(above) if above >= 0 else -1)
+    found = tree.branching
+    assert found.parent.tolist() == parents
+    assert found.low.tolist() == tree.low[kept].tolist()
+    assert found.names == tuple(tree.names[node] for node in kept)
 
 
 @pytest.mark.parametrize(("low", "high", "name"), [(0, 1, "a"), (0, 2, "X"), (1, 3, "*"), (2, 3, "c"), (0, 3, "*")])

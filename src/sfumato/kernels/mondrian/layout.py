@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -103,35 +104,50 @@ class Scratch(NamedTuple):
 def lay_out(attributes: Sequence[CutAttribute]) -> Layout:
     """Return the attributes as arrays; refuse a tree that does not tile its domain."""
     table: list[tuple[int, ...]] = []
-    nodes: list[tuple[int, ...]] = []
-    child: list[int] = []
+    nodes, child = [np.zeros(0, dtype=list(_NODE))], [np.zeros(0, np.int64)]
+    offset = begin = 0
     for number, attribute in enumerate(attributes):
-        _check(number, attribute)
-        offset = len(nodes)
+        if not 1 <= attribute.size < 2**31:
+            raise ParameterError(f"attribute {number}", attribute.size, "needs 1 to 2^31 - 1 codes")
         table.append((attribute.size, attribute.label, attribute.missing, offset if attribute.nodes else -1))
-        for low, high, children in attribute.nodes:
-            nodes.append((low, high, len(child), len(child) + len(children)))
-            child.extend(offset + one for one in children)
+        try:
+            own, below = _tree(attribute.size, attribute.nodes)
+        except _BrokenTreeError as error:
+            raise ParameterError(f"attribute {number}", error.node, error.rule) from None
+        own = own.copy()
+        own["child"] += begin
+        own["last_child"] += begin
+        nodes.append(own)
+        child.append(below + offset)
+        offset, begin = offset + len(own), begin + len(below)
     return Layout(
-        attribute=np.array(table, dtype=list(_ATTRIBUTE)),
-        node=np.array(nodes, dtype=list(_NODE)),
-        child=np.array(child, dtype=np.int64),
+        attribute=np.array(table, dtype=list(_ATTRIBUTE)), node=np.concatenate(nodes), child=np.concatenate(child)
     )
 
 
-def _check(number: int, attribute: CutAttribute) -> None:
-    name = f"attribute {number}"
-    if not 1 <= attribute.size < 2**31:
-        raise ParameterError(name, attribute.size, "needs 1 to 2^31 - 1 codes")
-    if attribute.nodes and attribute.nodes[0][:2] != (0, attribute.size):
-        raise ParameterError(name, "node 0", "must be the whole domain")
-    for place, (low, high, children) in enumerate(attribute.nodes):
-        if any(not place < child < len(attribute.nodes) for child in children):
-            raise ParameterError(name, f"node {place}", "must come before its children")
-        edges = [attribute.nodes[child][:2] for child in children]
+class _BrokenTreeError(ValueError):
+    def __init__(self, node: int, rule: str) -> None:
+        super().__init__(rule)
+        self.node, self.rule = f"node {node}", rule
+
+
+@lru_cache(maxsize=32)  # a sweep lays the same trees out for each release, and a code list may have 100,000 nodes
+def _tree(size: int, nodes: tuple[tuple[int, int, tuple[int, ...]], ...]) -> tuple[RowRecords, Ints]:
+    """Return the nodes of one attribute as arrays, numbered from 0, when they tile its domain."""
+    if nodes and nodes[0][:2] != (0, size):
+        raise _BrokenTreeError(0, "must be the whole domain")
+    found: list[tuple[int, ...]] = []
+    child: list[int] = []
+    for place, (low, high, children) in enumerate(nodes):
+        if any(not place < one < len(nodes) for one in children):
+            raise _BrokenTreeError(place, "must come before its children")
+        edges = [nodes[one][:2] for one in children]
         ends = [low, *(end for _, end in edges)]
         if children and (ends[:-1] != [begin for begin, _ in edges] or ends[-1] != high):
-            raise ParameterError(name, f"node {place}", "must be tiled by its children, in order")
+            raise _BrokenTreeError(place, "must be tiled by its children, in order")
+        found.append((low, high, len(child), len(child) + len(children)))
+        child.extend(children)
+    return np.array(found, dtype=list(_NODE)), np.array(child, dtype=np.int64)
 
 
 def whole_box(layout: Layout) -> RowRecords:

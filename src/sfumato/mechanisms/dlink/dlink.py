@@ -326,16 +326,8 @@ def axis_of(attribute: Attribute, *, nominal: NominalLabels, distance: MergeDist
     missing = attribute.missing_code is not None
     if attribute.ordered or nominal == "leaves" or not attribute.declared_tree:
         return JoinAxis(attribute.size, missing=missing)
-    tree = attribute.nodes
-    kept = np.flatnonzero(tree.distinct)
-    number = {int(node): at for at, node in enumerate(kept)}
-    parent = []
-    for node in kept:
-        above = int(tree.parent[node])
-        while above >= 0 and above not in number:
-            above = int(tree.parent[above])
-        parent.append(number[above] if above >= 0 else -1)
-    low, high = tree.low[kept], tree.high[kept]
+    tree = attribute.nodes.branching
+    low, high, parent = tree.low, tree.high, tree.parent.tolist()
     if distance == "hierarchical":
         losses = level_losses(parent)
     else:

@@ -377,24 +377,10 @@ def _axis(attribute: Attribute, edges: np.ndarray | None, *, nominal: NominalCut
     label = BOX
     if tight:
         label = SET if isinstance(attribute.domain, Values) else EXTREMES
-    nodes = _nodes(attribute) if nominal == "nodes" and attribute.kind == "nominal" else ()
+    nodes = attribute.nodes.branching.spans if nominal == "nodes" and attribute.kind == "nominal" else ()
     missing = attribute.missing_code is not None
     size = attribute.size if edges is None else len(edges) - 1 + missing
     return CutAttribute(size, label=label, missing=missing, nodes=nodes)
-
-
-def _nodes(attribute: Attribute) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
-    """The public tree without single-child chains: (low, high, children)."""
-    tree = attribute.nodes
-    kept = np.flatnonzero(tree.distinct)
-    number = {int(node): at for at, node in enumerate(kept)}
-    children: list[list[int]] = [[] for _ in kept]
-    for node in kept[1:]:
-        above = int(tree.parent[node])
-        while above not in number:
-            above = int(tree.parent[above])
-        children[number[above]].append(number[int(node)])
-    return tuple((int(tree.low[n]), int(tree.high[n]), tuple(children[number[int(n)]])) for n in kept)
 
 
 TIGHT = "labels are the values that occur in a class (sets, and the smallest and largest of numbers), read off the data"
