@@ -38,6 +38,7 @@ from sfumato.pages.commands import publish_command
 from sfumato.release import Release, published_frames
 from sfumato.release.dictionary import MOVED
 from sfumato.release.manifest import COUNTED_FORMS
+from sfumato.schema.fingerprints import nearly_records
 from sfumato.visible import operand, shell_command
 
 # How numbers and kinds of releases are written for people, the same in every report.
@@ -223,8 +224,11 @@ def _use(release: Release) -> list[str]:
         ),
         "cells": "Counts are noisy: noise was added on purpose, and a small count may be nothing but noise. Add up "
         "many cells rather than reading one.",
-        "synthetic": "Rows are drawn from a model. No row stands for a person; read tables and shares, not rows.",
+        "synthetic": "Rows are drawn from a model, not copied from records. A row may still be the same as a person's, "
+        "the likelier the larger epsilon is. Read tables and shares, not rows.",
     }
+    if (noise := release.noise_lines) is not None:
+        said["cells"] = f"At this epsilon counts are practically exact: {nearly_records(noise)}."
     moved = [attribute.name for attribute in (*release.quasi, *release.carried) if attribute.clamp]
     beyond = [f"{', '.join(moved)}: {MOVED}."] if moved else []
     return [said[release.form], *beyond] if release.form in said else beyond

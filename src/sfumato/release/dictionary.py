@@ -62,6 +62,7 @@ _MARKED = (
 _SHEETS = "- every cell of the Excel file is a text, so that codes keep their zeros; only counts are numbers"
 _BUT = "; not so at the ends of a column whose values were moved there"
 _LISTED = 300  # values of a column whose groups are spelled out
+_SAME = "A row may still be the same as a person's, the likelier the larger epsilon is."
 _FORMS = {
     "generalized": "Each row stands for one record. Columns that others could know are made coarser, so that several "
     "records look alike.",
@@ -72,7 +73,7 @@ _FORMS = {
     "knows that a value cannot be somebody's may still tell.",
     "cells": "Rows stand for counts with noise, not for records. Small counts are not reported, so rows do not add up "
     "to the number of records.",
-    "synthetic": "Rows are drawn from a model, not copied from records.",
+    "synthetic": f"Rows are drawn from a model, not copied from records. {_SAME}",
 }
 
 _EXACT = (
@@ -95,7 +96,7 @@ _COUNT_FORMS = {
     "cells": "Each line is a combination of values with a count that carries noise, not a record. Small counts are not "
     "reported, so counts do not add up to the number of records.",
     "synthetic": "Each line is a combination of values with the number of synthetic rows that have it. They are drawn "
-    "from a model, not copied from records.",
+    f"from a model, not copied from records. {_SAME}",
 }
 
 

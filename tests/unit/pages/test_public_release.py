@@ -96,3 +96,14 @@ def test_where_a_group_has_one_value_the_page_does_not_say_that_it_is_unpublishe
     said = public_contents(None, release, folder="out")["release"]
     assert said["exposed"]
     assert "one value only" in said["use"][0]
+
+
+def test_no_drawn_row_is_said_to_be_nobody(clinic):
+    """At epsilon 10 all 22 of 22 cells of a model, and of noisy counts, were true, and their rows somebody's."""
+    drawn = public_contents(None, sf.publish(clinic, sf.Marginals(10), seed=1), folder="out")["release"]["use"][0]
+    assert "may still be the same as a person's, the likelier the larger epsilon is" in drawn
+    exact = public_contents(None, sf.publish(clinic, sf.NoisyTable(10), seed=1), folder="out")["release"]["use"][0]
+    assert "practically exact" in exact
+    assert "nothing but noise" not in exact
+    small = public_contents(None, sf.publish(clinic, sf.NoisyTable(1), seed=1), folder="out")["release"]["use"][0]
+    assert "may be nothing but noise" in small
