@@ -214,8 +214,8 @@ class Against:
             f"neither reveals alone, {ASSUMED}: anyone who knows the quasi-identifiers learns it"
         )
         hint = (
-            "merge classes with dlink, ask for a larger k or l, or publish under differential privacy; or, if nobody is "
-            "in both, allow it with"
+            "merge classes with dlink, ask for a larger k or l, or publish under differential privacy; or, if nobody "
+            "is in both, allow it with"
         )
         raise ReleaseError(rule, hint=f"{hint} allow_repeated=True (--allow-repeated)")
 
