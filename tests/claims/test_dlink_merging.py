@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.oracles.merging import join_labels, unite_reference
 
-from sfumato.kernels.linkage import CELLS, EXACT, INDEPENDENT, OWN, Link
-from sfumato.kernels.merging import GONE, JoinAxis, UnitedClasses, distance_between, join_rules, new_index, unite
+from sfumato.kernels.dlink.merging import GONE, JoinAxis, UnitedClasses, distance_between, join_rules, new_index, unite
+from sfumato.kernels.dlink.score import CELLS, EXACT, INDEPENDENT, OWN, Link
 
 QUIET = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 TREE = JoinAxis(

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import sfumato as sf
 from sfumato.claims import Linkability
 from sfumato.kernels.conditions import linkage_score, presence_of_all
-from sfumato.kernels.linkage import all_present, further_values, score
+from sfumato.kernels.dlink.score import all_present, further_values, score
 from sfumato.mechanisms.dlink.dlink import joint_presence, presence
 from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model, refuse_unlinkable, root_score
 from sfumato.schema import Schema

@@ -18,7 +18,7 @@ from sfumato.kernels import conditions as sc
 from sfumato.kernels.conditions import all_hold
 from sfumato.kernels.mondrian.layout import EXTREMES, SET, CutAttribute
 from sfumato.kernels.mondrian.partition import partition, partition_cost
-from sfumato.kernels.slack import rows_to_spare
+from sfumato.kernels.mondrian.slack import rows_to_spare
 from sfumato.mechanisms.mondrian import cutting
 
 EQUAL = sc.GroundEdges.equal(4)

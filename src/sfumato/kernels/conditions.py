@@ -29,7 +29,7 @@ import numpy.typing as npt
 from sfumato.arrays import Floats, Ints
 from sfumato.errors import ParameterError
 from sfumato.kernels.cache import compiled, inlined
-from sfumato.kernels.linkage import EXACT, OWN, ROBUST, Link, further_values, link_score, no_link
+from sfumato.kernels.dlink.score import EXACT, OWN, ROBUST, Link, further_values, link_score, no_link
 
 SIZE, DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, JS, EMD, DELTA, RATIO, LINK = range(10)
 MARGIN = 1e-9
@@ -457,7 +457,7 @@ def check(c: Conditions, n: int, counts: Ints) -> bool:
     return holds(c, n, counts, 1.0)
 
 
-# The readable reference of `holds` and of `linkage.link_score`: exact fractions, one line for each definition.
+# The readable reference of `holds` and of `score.link_score`: exact fractions, one line for each definition.
 
 
 def presence_of_all(rhos: Sequence[float], n: float, *, exact: bool = True) -> float:

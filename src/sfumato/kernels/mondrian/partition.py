@@ -28,7 +28,7 @@ from sfumato.arrays import Ints
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.cache import compiled, inlined
 from sfumato.kernels.conditions import MOST_ROWS, SIZE, Condition, Conditions, all_hold, bind
-from sfumato.kernels.linkage import link_score
+from sfumato.kernels.dlink.score import link_score
 from sfumato.kernels.mondrian.layout import (
     BOX,
     EXTREMES,

@@ -24,7 +24,7 @@ import numpy as np
 from sfumato.arrays import Ints
 from sfumato.kernels.cache import borrowing, inlined
 from sfumato.kernels.conditions import Conditions, holds
-from sfumato.kernels.linkage import box_mass
+from sfumato.kernels.dlink.score import box_mass
 from sfumato.kernels.mondrian.layout import (
     BOX,
     COUNT,
@@ -49,7 +49,7 @@ from sfumato.kernels.mondrian.layout import (
     dense,
     sort_rows,
 )
-from sfumato.kernels.slack import spare
+from sfumato.kernels.mondrian.slack import spare
 
 TIED = 1e-9
 """Costs that differ by less, relatively, are compared to the last bit before one is left out by a bound."""
