@@ -236,8 +236,7 @@ def _descend(
 #           (attribute, value) tables). The cells returned have each group's histogram, and each box's rows as far as
 #           IPF has converged. The first state is the uniform reading: every box of a group gets the group's shares.
 # Because   a step shares out each group's histogram by the model and scales the factors towards the tables that
-# gives.
-#           Where buckets do not differ there is nothing to learn, and the first state stays.
+#           gives. Where buckets do not differ there is nothing to learn, and the first state stays.
 # Checked   tests/claims/test_maxent.py::test_margins_are_kept
 #           tests/claims/test_maxent.py::test_links_within_small_buckets
 # Silent on combinations of attributes that act together. What it links, an attacker can link too.
@@ -344,8 +343,8 @@ def _ratio(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
 #
 # Source    Dempster, Laird & Rubin, J. R. Stat. Soc. B 39(1), 1977 (EM for grouped data).
 # Claim     A step never lowers the likelihood of the labels it is taken on, under attributes that are independent
-# given
-#           the carried value (the largest entropy for given one-way tables). The first state is the uniform reading.
+#           given the carried value (the largest entropy for given one-way tables). The first state is the uniform
+#           reading.
 # Because   EM: each label's rows are spread by p(x | s) within the label, then p(x | s) is counted anew.
 # Checked   tests/claims/test_maxent.py::test_likelihood_never_falls
 # Silent on dependence between attributes given the carried value.

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from sfumato.arrays import Floats, Ints
 from sfumato.errors import ParameterError
-from sfumato.kernels.cache import compiled, inlined
+from sfumato.kernels.cache import inlined
 from sfumato.kernels.dlink.score import EXACT, OWN, ROBUST, Link, further_values, link_score, no_link
 
 SIZE, DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, JS, EMD, DELTA, RATIO, LINK = range(10)
@@ -449,12 +449,6 @@ def holds(c: Conditions, n: int, counts: Ints, mass: float) -> bool:
         if not kept:
             return False
     return True
-
-
-@compiled
-def check(c: Conditions, n: int, counts: Ints) -> bool:
-    """`holds` for a caller in Python: n rows, counts of all sensitive columns one after another."""
-    return holds(c, n, counts, 1.0)
 
 
 # The readable reference of `holds` and of `score.link_score`: exact fractions, one line for each definition.

@@ -620,9 +620,3 @@ def unite(
         if into[i] != i and into[i] != GONE:
             into[i] = into[into[i]]
     return Merged(into, score, first[:unions], second[:unions], gone, failed, looked)
-
-
-@compiled
-def distance_between(t: Joins, c: UnitedClasses, i: int, j: int, weight: float) -> float:
-    """The distance of two classes, for a caller in Python."""
-    return distance(t, c, i, j, weight, np.inf)

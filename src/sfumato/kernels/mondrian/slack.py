@@ -20,7 +20,7 @@ from math import log
 import numpy as np
 
 from sfumato.arrays import Ints
-from sfumato.kernels.cache import compiled, inlined
+from sfumato.kernels.cache import inlined
 from sfumato.kernels.conditions import (
     DELTA,
     DISTINCT,
@@ -167,9 +167,3 @@ def spare(c: Conditions, n: int, counts: Ints) -> float:
             own = _by_lift(one, c.rows, c.overall, n, counts, first, last)
         least = min(least, own)
     return max(least, 0.0)
-
-
-@compiled
-def rows_to_spare(c: Conditions, n: int, counts: Ints) -> float:
-    """`spare` for a caller in Python."""
-    return spare(c, n, counts)

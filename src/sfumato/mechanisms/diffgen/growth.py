@@ -38,8 +38,7 @@ from sfumato.schema import Attribute, Labels
 #
 # Source    Mohammed, Chen, Fung & Yu, KDD 2011, definition 3.3 and section 4.1 (cuts); outer runs of splits: eq. (7).
 # Claim     Which nodes there are, and every way to specialize each, follows from the schema and from the choices
-# already
-#           made; a cut always holds each code once.
+#           already made; a cut always holds each code once.
 # Because   nothing here takes data. A node is replaced by children that divide it.
 # Checked   tests/unit/mechanisms/test_diffgen_parameters.py::test_nodes
 #           tests/unit/mechanisms/test_diffgen_parameters.py::test_cuts_and_labels_agree
