@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from sfumato.visible import visible
+from sfumato.visible import operand, shell_command, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -97,6 +97,11 @@ def made(sentence: str) -> None:
 def was_made() -> list[str]:
     """Return what was noted as written for good."""
     return list(_made)
+
+
+def saved_in(folder: str) -> str:
+    """Return the sentence that names the folder of a release and the command that checks it."""
+    return f"Saved in {folder}. Check it with: {shell_command(['sfumato', 'verify', operand(folder)])}"
 
 
 def after_saving(what: str, act: Callable[[], None], warnings: list[str], *, shown: bool) -> bool:

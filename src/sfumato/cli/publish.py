@@ -44,7 +44,7 @@ from sfumato.cli.options import (
     requirement_options,
     table_of,
 )
-from sfumato.cli.output import after_saving, emit, made, say, say_lines, show_table
+from sfumato.cli.output import after_saving, emit, made, saved_in, say, say_lines, show_table
 from sfumato.errors import ParameterError
 from sfumato.visible import operand, shell_command, without_password
 
@@ -379,7 +379,7 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
                 before_saving=None if paid else lambda made: tried.append(_tried(made, earlier, table, options)),
                 **saving,
             )
-        made(_saved(options))
+        made(saved_in(options["output"]))
         if paid:
             tried.append(_looked_back(release, earlier, table, options, warnings))
         _write_beside(release, mapping, options, warnings)
@@ -459,7 +459,7 @@ def _show(release: Release, beside: Any, mechanism: Mechanism, schema: Any, opti
         say(text)
     if options["mapping"] is not None:
         say(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
-    say(_saved(options))
+    say(saved_in(options["output"]))
 
 
 def _show_rows(release: Release) -> None:
@@ -475,11 +475,6 @@ def _show_rows(release: Release) -> None:
     if stars and release.form != "buckets":
         shares = ", ".join(f"{name} {100 * share:.3g} %" for name, share in stars.items())
         say(f"Rows in which the column tells nothing (* or (known)): {shares}.", wrap=True)
-
-
-def _saved(options: dict[str, Any]) -> str:
-    verifying = shell_command(["sfumato", "verify", operand(options["output"])])
-    return f"Saved in {options['output']}. Check it with: {verifying}"
 
 
 def _say_undecided(schema: Any, options: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.estimate.alignment import View
+from sfumato.estimate.regions import ratio
 from sfumato.schema import Labels
 
 if TYPE_CHECKING:
@@ -330,13 +331,9 @@ class ValueFactors:
         wanted = np.bincount(column, weights=self.cells.mass, minlength=self._size)
         mass = self._belief()[self.box, self.cells.value]
         for _ in range(_IPF_ROUNDS):
-            mass = mass * _ratio(rows, np.bincount(self.box, weights=mass, minlength=len(rows)))[self.box]
-            mass = mass * _ratio(wanted, np.bincount(column, weights=mass, minlength=self._size))[column]
+            mass = mass * ratio(rows, np.bincount(self.box, weights=mass, minlength=len(rows)))[self.box]
+            mass = mass * ratio(wanted, np.bincount(column, weights=mass, minlength=self._size))[column]
         return replace(self.cells, mass=mass)
-
-
-def _ratio(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
-    return np.asarray(np.divide(wanted, have, where=have > 0, out=np.zeros(len(have))))
 
 
 # p(x | s) within labels: what one label hides is filled in from what other labels show.

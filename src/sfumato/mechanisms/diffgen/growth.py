@@ -28,6 +28,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from sfumato.arrays import whole_sums
 from sfumato.counts import Cuts
 from sfumato.mechanisms.diffgen.scores import Rows, Score, sparse_scores
 from sfumato.randomness import Entropy, exponential_choice, permute_and_flip
@@ -240,7 +241,7 @@ class OneWay:
         for at, size in enumerate(sizes):
             if size * classes <= ONE_TABLE:
                 key = codes[:, at].astype(np.int64) * classes + label
-                self._tables[at] = _running(_summed(key, weights, size * classes).reshape(1, size, classes))
+                self._tables[at] = _running(whole_sums(key, weights, size * classes).reshape(1, size, classes))
 
     def along(self, at: int) -> Iterator[np.ndarray]:
         """Yield the table of one attribute: running class counts, 1 x (size + 1) x classes."""
@@ -283,7 +284,7 @@ class CellTables:
         for first in range(0, self._cells, many):
             count = min(many, self._cells - first)
             held = slice(None) if count == self._cells else (self._cell >= first) & (self._cell < first + count)
-            part = _summed(key[held] - first * size * classes, self._weights[held], count * size * classes)
+            part = whole_sums(key[held] - first * size * classes, self._weights[held], count * size * classes)
             yield _running(part.reshape(count, size, classes))
 
     def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:
@@ -312,11 +313,6 @@ def _dense_scores(tables: Iterator[np.ndarray], asked: list[np.ndarray], score: 
             each = score.of(counts.reshape(-1, *counts.shape[2:]))
             totals[place] += each.reshape(cells, len(borders)).sum(axis=0)
     return totals
-
-
-def _summed(key: np.ndarray, weights: np.ndarray, length: int) -> np.ndarray:
-    # float64 sums of whole weights are exact below 2^53 rows.
-    return np.bincount(key, weights=weights, minlength=length).astype(np.int64)
 
 
 def _running(tables: np.ndarray) -> np.ndarray:
