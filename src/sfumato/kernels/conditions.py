@@ -33,7 +33,7 @@ from sfumato.kernels.dlink.score import EXACT, OWN, ROBUST, Link, further_values
 
 SIZE, DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, JS, EMD, DELTA, RATIO, LINK = range(10)
 MARGIN = 1e-9
-MOST_ROWS = 2**31 - 1
+MOST_CUT_ROWS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +185,8 @@ class Conditions(NamedTuple):
 
 def bind(conditions: Sequence[Condition], overall: Sequence[npt.ArrayLike], rows: int) -> Conditions:
     """Return the conjunction for a table of `rows` rows with these overall counts per sensitive column."""
-    if rows > MOST_ROWS:
-        raise ParameterError("rows", rows, f"must be at most {MOST_ROWS}", hint="split the table by a column")
+    if rows > MOST_CUT_ROWS:
+        raise ParameterError("rows", rows, f"must be at most {MOST_CUT_ROWS}", hint="split the table by a column")
     counts = [np.asarray(column, dtype=np.int64) for column in overall]
     table: list[tuple[float, ...]] = []
     edges: list[tuple[int, int, int]] = []
@@ -233,7 +233,7 @@ def _check(condition: Condition, counts: list[Ints], rows: int) -> None:
     column = counts[condition.sensitive]
     if int(column.sum()) != rows:
         raise ParameterError("overall", f"{int(column.sum())} rows", f"must count all {rows} rows")
-    if max(condition.limit.numerator, condition.limit.denominator) > MOST_ROWS:
+    if max(condition.limit.numerator, condition.limit.denominator) > MOST_CUT_ROWS:
         rule = "needs a numerator and denominator below 2^31"
         raise ParameterError("limit", condition.limit, rule, hint="round the parameter")
     if condition.ground is not None:
