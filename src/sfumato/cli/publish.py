@@ -72,7 +72,7 @@ class _Methods(click.Group):
         return method_command(cmd_name, REGISTRY[cmd_name])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List them with one line each; that of another package's method would need its import."""
+        """List the methods, one line each; another package's gets a fixed line: reading its own would import it."""
         found = _methods()
         limit = formatter.width - 6 - max(map(len, found))
         with formatter.section("Commands"):
@@ -274,7 +274,7 @@ def _variant(kind: Any, name: str, given: dict[str, Any]) -> Any:
 
 
 def _help(name: str, kind: Any, declared: tuple[Parameter, ...]) -> str:
-    """The first paragraph of the class, whose it is where it is not ours, and an example."""
+    """Return the first paragraph of the class, the package it comes from if it is not ours, and an example."""
     from sfumato.claims import requirement_words
     from sfumato.declare import plain_name, written_flag
 
@@ -528,7 +528,7 @@ def _progress(*, shown: bool) -> Any:
 
 
 def _refuse_waste(mechanism: Mechanism, schema: Schema, options: dict[str, Any]) -> None:
-    """Refuse before anything is read or spent what could not be done afterwards."""
+    """Before anything is read or spent, refuse what would fail afterwards."""
     import sfumato as sf
 
     if options["mapping"] is not None and mechanism.claim(schema).kind == "proved":

@@ -1,4 +1,4 @@
-"""The maximum-entropy reading: the release itself says more than the uniform assumption uses.
+"""The maximum-entropy reading: it uses information in the release that the uniform assumption ignores.
 
 Source    Li & Li, KDD 2009, section 6 (future work: better than the uniform assumption).
 Claim     What labels hide is read by p(x | s) (`spread`), who in a bucket has which value by p(s | labels) (`link`);

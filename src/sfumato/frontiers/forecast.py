@@ -28,7 +28,7 @@ from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS
 from sfumato.randomness import Entropy
 from sfumato.schema import Attribute, Schema
 
-MOST_STAND_IN_ROWS = 50_000  # of the stand-in; a longer table gets a forecast that is too dark
+MOST_STAND_IN_ROWS = 50_000  # of the stand-in; for a longer table the forecast is too pessimistic
 _CLASSES = 8
 _OWN = 0.5  # share of the rows that follow a class in every attribute; the others follow what is common in every one
 _GOLDEN = (5**0.5 - 1) / 2

@@ -248,7 +248,7 @@ def _found(
     workers: int,
     shown: AbstractContextManager[Progress],
 ) -> list[dict[str, Any]]:
-    """Take what was kept, compute the rest, keep it at once."""
+    """Load saved results, compute the missing ones, and save each as soon as it is ready."""
     if workers and not all(map(can_be_sent, (task.privacy, task.utility, *task.others))):
         hint = "put the function into a module, or workers=0"
         raise ParameterError("workers", workers, "the measure cannot be sent to another process", hint=hint)

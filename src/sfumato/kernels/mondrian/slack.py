@@ -1,4 +1,4 @@
-"""How many rows of a part are to spare: what a cut should leave over for the cuts after it.
+"""How many rows of a part are spare: how much slack a cut should leave for later cuts.
 
 Source    Ours (docs/theory/partition.md). The same thought for one attribute at a time: Fung, Wang & Yu, "Top-down
           specialization for information and privacy preservation", ICDE 2005 (gain per loss of anonymity).
