@@ -198,10 +198,10 @@ class Ledger:
         near = list(map(visible, self.near_names(population)))
         if not near:
             return []
-        names = f"populations {', '.join(near)}" if near[1:] else f"a population {near[0]}"
-        use = (
-            "one of them has the same people, use its name" if near[1:] else f"they are the same people, use {near[0]}"
-        )
+        if len(near) > 1:
+            names, use = f"populations {', '.join(near)}", "one of them has the same people, use its name"
+        else:
+            names, use = f"a population {near[0]}", f"they are the same people, use {near[0]}"
         return [f"the ledger also has {names}, similar to {population_key(population)}: if {use}"]
 
     def totals(self, population: str) -> Totals:
