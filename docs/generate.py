@@ -74,7 +74,7 @@ def commands() -> str:
         "# Commands\n",
         (
             "Every command has `--help` with an example, and `--json` for one machine-readable object. Exit codes: 0 "
-            "done, 2 your input, 3 the claim does not hold or cannot be reached.\n"
+            "success, 2 invalid input, 3 the claim does not hold or cannot be reached.\n"
         ),
     ]
     for path, command in _every_command():

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -142,8 +143,18 @@ class ReadError(SchemaError):
     """
 
 
+class _Nothing(Enum):
+    NOTHING = "nothing"
+
+
+NOTHING = _Nothing.NOTHING
+"""In place of the value of a `ParameterError`: nothing was given, and the message has no value."""
+
+
 class ParameterError(SfumatoError):
     """A parameter outside its rule. `epsilon = 0: must be above 0. Hint: try 1/2.`
+
+    Where the value is `NOTHING`: `column: none is selected. Hint: select at least one column.`
 
     >>> try:
     ...     sf.KAnonymity(0)
@@ -155,7 +166,8 @@ class ParameterError(SfumatoError):
     def __init__(self, name: str, value: object, rule: str, *, hint: str = "") -> None:
         self.name, self.value, self.rule, self.hint = name, value, rule, hint
         tail = f" Hint: {hint}." if hint else ""
-        super().__init__(visible(f"{name} = {value}: {rule}.{tail}"))
+        stated = name if value is NOTHING else f"{name} = {value}"
+        super().__init__(visible(f"{stated}: {rule}.{tail}"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_parameter_error, (self.name, self.value, self.rule, self.hint))

@@ -106,7 +106,7 @@ def choice(name: str, value: object, options: tuple[str, ...]) -> None:
 
 
 def _given(name: str, value: Number, hint: str, rule: str = _A_NUMBER) -> Fraction:
-    """Return a parameter as somebody wrote it, no longer than may be; a Fraction may have been computed from one."""
+    """Return a parameter as written, within the allowed length; a Fraction may be longer: it may have been computed."""
     exact = _read(name, value, hint, rule)
     if not isinstance(value, Fraction) and digits_beyond(exact, TERM_DIGITS):
         raise ParameterError(name, "given", _TOO_LONG, hint=hint)

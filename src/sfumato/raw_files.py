@@ -60,6 +60,14 @@ def engine_path(path: str | os.PathLike[str]) -> str:
     return utf8_path(os.path.abspath(path))  # noqa: PTH100  (no link is resolved)
 
 
+# -- which files are not text ------------------------------------------------------------------
+
+PARQUET = frozenset({".parquet", ".pq"})
+EXCEL = frozenset({".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"})
+STATS = frozenset({".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"})
+"""SPSS, Stata and SAS."""
+
+
 # -- compressed files --------------------------------------------------------------------------
 
 _GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"

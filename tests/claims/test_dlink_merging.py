@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from tests.oracles.compiled import distance_between
 from tests.oracles.merging import join_labels, unite_reference
 
-from sfumato.kernels.linkage import CELLS, EXACT, INDEPENDENT, OWN, Link
-from sfumato.kernels.merging import GONE, JoinAxis, UnitedClasses, distance_between, join_rules, new_index, unite
+from sfumato.kernels.dlink.merging import GONE, JoinAxis, UnitedClasses, join_rules, new_index, unite
+from sfumato.kernels.dlink.score import CELLS, EXACT, INDEPENDENT, OWN, Link
 
 QUIET = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 TREE = JoinAxis(

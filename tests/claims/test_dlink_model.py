@@ -9,11 +9,12 @@ from math import prod
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from tests.oracles.compiled import all_present
 
 import sfumato as sf
 from sfumato.claims import Linkability
 from sfumato.kernels.conditions import linkage_score, presence_of_all
-from sfumato.kernels.linkage import all_present, further_values, score
+from sfumato.kernels.dlink.score import further_values, score
 from sfumato.mechanisms.dlink.dlink import joint_presence, presence
 from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model, refuse_unlinkable, root_score
 from sfumato.schema import Schema

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.claims import Linkability, Linkable
 from sfumato.kernels import conditions as sc
 from sfumato.kernels.conditions import linkage_score
-from sfumato.kernels.linkage import INDEPENDENT, Link
+from sfumato.kernels.dlink.score import INDEPENDENT, Link
 from sfumato.kernels.mondrian.layout import CutAttribute
 from sfumato.kernels.mondrian.partition import partition
 from sfumato.mechanisms.base import gather

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.kernels.linkage import score
+from sfumato.kernels.dlink.score import score
 from sfumato.mechanisms.base import gather
 from sfumato.mechanisms.dlink.dlink import joint_presence
 from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model

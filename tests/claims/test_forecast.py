@@ -65,7 +65,7 @@ def near(promised, found):
 
 
 def test_fewer_rows_than_declared_are_not_called_declared(monkeypatch):
-    monkeypatch.setattr("sfumato.frontiers.forecast.MOST_ROWS", 500)
+    monkeypatch.setattr("sfumato.frontiers.forecast.MOST_STAND_IN_ROWS", 500)
     found = sf.plan(sf.Schema.parse({**SCHEMA, "rows": 1_000_000}), PRIVATE["NoisyTable"]("1")).forecast
     assert found.rows == 500
     assert found.describe().startswith("On 500 stand-in rows (1,000,000 are declared)")
@@ -135,7 +135,7 @@ def test_a_forecast_reads_no_data(monkeypatch):
     one, two = (sf.plan(schema, sf.Marginals(1)).forecast for _ in range(2))
     assert one == two
     assert stand_in(schema, 100).codes().shape == (100, 5)
-    monkeypatch.setattr(forecasting, "MOST_ROWS", 700)
+    monkeypatch.setattr(forecasting, "MOST_STAND_IN_ROWS", 700)
     assert forecast(schema, sf.Marginals(1)).rows == 700
 
 

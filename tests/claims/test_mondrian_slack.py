@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.oracles.compiled import rows_to_spare
 from tests.oracles.mondrian import part_cost, route, spare
 
 import sfumato as sf
@@ -18,7 +19,6 @@ from sfumato.kernels import conditions as sc
 from sfumato.kernels.conditions import all_hold
 from sfumato.kernels.mondrian.layout import EXTREMES, SET, CutAttribute
 from sfumato.kernels.mondrian.partition import partition, partition_cost
-from sfumato.kernels.slack import rows_to_spare
 from sfumato.mechanisms.mondrian import cutting
 
 EQUAL = sc.GroundEdges.equal(4)

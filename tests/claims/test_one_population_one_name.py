@@ -39,7 +39,7 @@ def test_a_second_partition_of_the_same_people_needs_a_yes_under_any_order_of_wo
     sf.publish(table(DELFT), sf.Mondrian(sf.KAnonymity(5)), ledger=book, save_to=tmp_path / "a")
     again = {"ledger": book, "save_to": tmp_path / "b"}
     with (
-        pytest.warns(sf.errors.PublicationWarning, match="beside the population .* the ledger knows clinic-delft-2025"),
+        pytest.warns(sf.errors.PublicationWarning, match="also has a population clinic-delft-2025, similar to"),
         pytest.raises(sf.ReleaseError, match="an earlier release of the same people"),
     ):
         sf.publish(table(second), sf.Mondrian(sf.KAnonymity(8)), **again)
@@ -74,7 +74,7 @@ def test_the_command_warns_for_every_kind_and_offers_no_other_people(tmp_path):
         words = ["publish", asked[0], str(place), str(tmp_path / "s.toml"), *asked[1:], "--ledger", str(book)]
         done = CliRunner().invoke(app, [*words, "-o", str(tmp_path / f"out{at}")])
         said = " ".join(done.stderr.split())
-        assert "the ledger knows clinic-delft-2025: if these are the same people" in said, asked
+        assert "the ledger also has a population clinic-delft-2025, similar to" in said, asked
         assert "labpeople" not in said
 
 

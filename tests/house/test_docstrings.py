@@ -46,6 +46,17 @@ def labelled(docstring: str) -> dict[str, str]:
     return found
 
 
+def badly_wrapped(docstring: str) -> list[str]:
+    """Lines between the first label and the end of its paragraph that are neither a label nor indented below one."""
+    found: list[str] = []
+    inside = False
+    for line in docstring.splitlines():
+        inside = bool(_LABEL.match(line)) or (inside and bool(line.strip()))
+        if inside and not _LABEL.match(line) and not line.startswith("          "):
+            found.append(line)
+    return found
+
+
 def functions_in(path: Path) -> set[str]:
     """Names of the test functions in a file, those in classes included."""
     return {node.name for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)}
@@ -54,6 +65,8 @@ def functions_in(path: Path) -> set[str]:
 def faults(docstring: str | None, root: Path = ROOT) -> list[str]:
     """What is wrong with the docstring of a module that claims something."""
     found = labelled(docstring or "")
+    if wrapped := badly_wrapped(docstring or ""):
+        return [f"{line!r} is not indented below its label" for line in wrapped]
     order = [label for label in found if label in LABELS]
     if order != list(LABELS):
         absent = [label for label in LABELS if label not in found]
@@ -136,6 +149,8 @@ Cost      one draw a cell.
         (("Claim     epsilon-DP.\n", ""), "lacks Claim"),
         (("Source    Ghosh et al. 2012.\nClaim     epsilon-DP.", "Claim     a.\nSource    b."), "the order must be"),
         (("Because   the rest\n          cancels.", "Because"), "Because says nothing"),
+        (("          cancels.", "cancels."), "'cancels.' is not indented"),
+        (("Claim     epsilon-DP.", "Claim     epsilon-\nDP."), "'DP.' is not indented"),
         (("::test_loss", "::test_other"), "which does not exist in that file"),
         (("tests/claims/test_x.py::test_loss", "tests/claims/test_y.py::test_loss"), "test_y.py, which does not exist"),
         (("tests/claims/test_x.py::test_loss\n          tests/claims/test_x.py", "by hand"), "Checked names no test"),

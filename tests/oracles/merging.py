@@ -1,6 +1,6 @@
 """The readable reference of `merging.unite`: every pair is looked at, nothing is remembered.
 
-The claim and its tests are those of `merging`. Scores come from `linkage.score`, which has a reference of its own.
+The claim and its tests are those of `merging`. Scores come from `score.score`, which has a reference of its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from math import prod
 
 import numpy as np
 
-from sfumato.kernels.linkage import CELLS, Link, score
-from sfumato.kernels.merging import JoinAxis, UnitedClasses
+from sfumato.kernels.dlink.merging import JoinAxis, UnitedClasses
+from sfumato.kernels.dlink.score import CELLS, Link, score
 
 __all__ = ["ReferenceMerge", "join_labels", "pair_distance", "unite_reference"]
 

@@ -348,4 +348,4 @@ def test_an_error_after_the_saving_says_that_it_is_saved(noisy, monkeypatch):
     code, said = noisy("-o", "out2")
     assert code == 2
     assert "Before that: Saved in out2." in said
-    assert "do not run it again" in said
+    assert "do not run the command again" in said

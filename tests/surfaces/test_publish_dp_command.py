@@ -129,7 +129,8 @@ def test_a_missing_account_is_refused_and_one_without_a_limit_is_a_warning(files
     book = files / "ledger.db"
     sf.Ledger(book).limit("smal", 1)  # a slip of the pen
     _, said = command(capsys, *asked, "-o", files / "b", "--ledger", book)
-    assert "beside the population small the ledger knows smal: if these are the same people, use that name" in said.err
+    rule = "the ledger also has a population smal, similar to small: if they are the same people, use smal"
+    assert rule in said.err
     assert "sets no limit for the population small. Set one with" in said.err
     sf.Ledger(book).limit("small", 5)
     _, said = command(capsys, *asked, "-o", files / "c", "--ledger", book)

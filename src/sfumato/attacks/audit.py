@@ -99,7 +99,7 @@ def walked(run: Callable[[Any], T], walk: Callable[[tuple[int, ...]], Walk] = Wa
 
 @dataclass(frozen=True)
 class Law:
-    """For all a reader sees of the choices: its probability and the counts that still get noise."""
+    """For each visible outcome of the choices: its probability, and the counts that still receive noise."""
 
     chances: dict[Any, Decimal]
     _: KW_ONLY

@@ -123,7 +123,7 @@ def share_of(success: np.ndarray, weight: np.ndarray) -> Share:
 
 
 def person_weights(table: Table) -> np.ndarray | None:
-    """Return what each row counts, so that the rows of a person count one together; None where every row counts one."""
+    """Return a weight for each row such that the rows of a person add up to 1; None if every row has weight 1."""
     persons = table.persons() if table.schema.several and whom(table) is PEOPLE else None
     if persons is None:
         return None

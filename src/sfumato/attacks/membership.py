@@ -243,7 +243,7 @@ def _rate(success: np.ndarray, weight: np.ndarray) -> float:
 
 
 def _believed(says: np.ndarray, hits: Share, alarms: Share) -> np.ndarray:
-    """What an answer makes of even odds that somebody is in: of those with the same answer, the share who are."""
+    """Return the probability of membership after an answer, from 1/2: the share of members among those who got it."""
     yes, no = hits.rate + alarms.rate, 2 - hits.rate - alarms.rate
     return np.where(says, hits.rate / yes if yes > 0 else 0.5, (1 - hits.rate) / no if no > 0 else 0.5)
 

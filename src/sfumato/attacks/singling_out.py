@@ -307,7 +307,7 @@ def _expected(view: View, tried: Predicates, linked: bool) -> np.ndarray:
 
 
 def expected_by_index(view: View, tried: Predicates, *, linked: bool) -> np.ndarray:
-    """The same for many boxes: of each condition only those are looked at that its rarest column leaves."""
+    """The same for many boxes: for each condition, only the boxes that match its rarest column are examined."""
     width = len(view.tables)
     sizes = [table.attribute.size for table in view.tables]
     order = [np.argsort(view.labels[:, at], kind="stable") for at in range(width)]

@@ -216,7 +216,7 @@ def attack_all(
 
 
 def _refuse_other_order(releases: object, table: object) -> None:
-    """Raise where the first two arguments are not releases and a table: measures take them the other way round."""
+    """Raise if the first two arguments are not (releases, table); measures take (table, release)."""
     hint = "attack_all(release, table): the release comes first"
     several = list(releases) if isinstance(releases, Sequence) else [releases]
     if not all(isinstance(one, Release) for one in several):

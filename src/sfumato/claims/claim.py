@@ -174,7 +174,7 @@ class Claim:
 
     @property
     def requirement(self) -> Requirement | None:
-        """What a verifier can check on the file: the promise itself, or what an estimate cannot do without.
+        """What a verifier can check in the file: the promise itself, or the part an estimate depends on.
 
         For (d, alpha)-linkability that is what it kept from its base, and d different values in every class.
         """

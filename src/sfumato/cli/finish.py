@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sfumato.cli.options import json_option
-from sfumato.cli.output import emit, made, say
+from sfumato.cli.output import emit, made, saved_in, say
 from sfumato.visible import operand, shell_command
 
 
@@ -31,7 +31,7 @@ def finish(partial: str, output: str | None, ledger: str | None, as_json: bool) 
     meant = target_of(Path(partial).resolve())
     folder = finished(partial, output)
     shown = output or str(folder)
-    saved = f"Saved in {shown}. Check it with: {shell_command(['sfumato', 'verify', operand(shown)])}"
+    saved = saved_in(shown)
     made(saved)
     entry = None if ledger is None or meant is None else Ledger(ledger).record_finished(meant, folder)
     unnoted = ledger is None and output is not None and is_accounted(folder)

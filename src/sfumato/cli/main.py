@@ -81,7 +81,7 @@ def app() -> None:
     Describe a table, make releases, attack and measure them, publish the chosen one with a claim
     that anyone can check. Every command has --help with an example and --json.
 
-    Exit codes: 0 done, 2 your input, 3 the claim does not hold or cannot be reached.
+    Exit codes: 0 success, 2 invalid input, 3 the claim does not hold or cannot be reached.
     """
 
 
@@ -94,7 +94,7 @@ def _without_far_guesses(error: click.ClickException) -> click.ClickException:
 
 
 class _Terminated(BaseException):
-    """SIGTERM came: what runs is left as on Ctrl-C, workers are ended, and the code is 143."""
+    """SIGTERM was received: stop as on Ctrl-C, end the workers, and exit with code 143."""
 
 
 _AGAIN = 0.05  # seconds
@@ -200,8 +200,8 @@ def _failed(error: Exception, *, as_json: bool) -> int:
         raise error
     done = was_made()
     hint = "run again with SFUMATO_DEBUG=1 and report what it prints"
-    if done:  # to run it again would be to make it twice, and to pay twice
-        hint = "report it, and do not run it again: what was made stays"
+    if done:  # a second run would make it twice and pay twice
+        hint = "report it, and do not run the command again: the output already written is kept"
     if isinstance(error, SfumatoError):
         answer: dict[str, Any] = {"ok": False, **error.as_json()}
         code = EXIT_CLAIM if isinstance(error, (Infeasible, BudgetExceeded)) else EXIT_INPUT

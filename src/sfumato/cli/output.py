@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from sfumato.visible import visible
+from sfumato.visible import operand, shell_command, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,7 +28,7 @@ EXIT_GONE = 141  # what a shell reports of a process that SIGPIPE ended
 _EXIT_UNWRITTEN = 2
 _GONE = (errno.EPIPE, errno.ECONNRESET, errno.ESHUTDOWN)
 
-_made: list[str] = []  # sentences about what the command has written for good
+_made: list[str] = []  # messages for results that are already saved
 _failed: dict[str, int] = {}  # "stdout" or "stderr", and the error number of the first write that failed
 
 TextPart = tuple[object, str]  # a text and how it is shown: ("FAILS", "bold red")
@@ -90,13 +90,18 @@ def show_table(
 
 
 def made(sentence: str) -> None:
-    """Note what was written for good, such as a release: said on standard error where standard output fails."""
+    """Record a message for a result that is saved, such as a release: printed on standard error if the output fails."""
     _made.append(sentence)
 
 
 def was_made() -> list[str]:
-    """Return what was noted as written for good."""
+    """Return the messages recorded for results that are already saved."""
     return list(_made)
+
+
+def saved_in(folder: str) -> str:
+    """Return the sentence that names the folder of a release and the command that checks it."""
+    return f"Saved in {folder}. Check it with: {shell_command(['sfumato', 'verify', operand(folder)])}"
 
 
 def after_saving(what: str, act: Callable[[], None], warnings: list[str], *, shown: bool) -> bool:

@@ -44,7 +44,7 @@ from sfumato.cli.options import (
     requirement_options,
     table_of,
 )
-from sfumato.cli.output import after_saving, emit, made, say, say_lines, show_table
+from sfumato.cli.output import after_saving, emit, made, saved_in, say, say_lines, show_table
 from sfumato.errors import ParameterError
 from sfumato.visible import operand, shell_command, without_password
 
@@ -72,7 +72,7 @@ class _Methods(click.Group):
         return method_command(cmd_name, REGISTRY[cmd_name])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List them with one line each; that of another package's method would need its import."""
+        """List the methods, one line each; another package's gets a fixed line: reading its own would import it."""
         found = _methods()
         limit = formatter.width - 6 - max(map(len, found))
         with formatter.section("Commands"):
@@ -274,7 +274,7 @@ def _variant(kind: Any, name: str, given: dict[str, Any]) -> Any:
 
 
 def _help(name: str, kind: Any, declared: tuple[Parameter, ...]) -> str:
-    """The first paragraph of the class, whose it is where it is not ours, and an example."""
+    """Return the first paragraph of the class, the package it comes from if it is not ours, and an example."""
     from sfumato.claims import requirement_words
     from sfumato.declare import plain_name, written_flag
 
@@ -379,7 +379,7 @@ def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tu
                 before_saving=None if paid else lambda made: tried.append(_tried(made, earlier, table, options)),
                 **saving,
             )
-        made(_saved(options))
+        made(saved_in(options["output"]))
         if paid:
             tried.append(_looked_back(release, earlier, table, options, warnings))
         _write_beside(release, mapping, options, warnings)
@@ -459,7 +459,7 @@ def _show(release: Release, beside: Any, mechanism: Mechanism, schema: Any, opti
         say(text)
     if options["mapping"] is not None:
         say(f"Wrote the applied mapping to {options['mapping']}: it undoes the release, keep it to yourself.")
-    say(_saved(options))
+    say(saved_in(options["output"]))
 
 
 def _show_rows(release: Release) -> None:
@@ -475,11 +475,6 @@ def _show_rows(release: Release) -> None:
     if stars and release.form != "buckets":
         shares = ", ".join(f"{name} {100 * share:.3g} %" for name, share in stars.items())
         say(f"Rows in which the column tells nothing (* or (known)): {shares}.", wrap=True)
-
-
-def _saved(options: dict[str, Any]) -> str:
-    verifying = shell_command(["sfumato", "verify", operand(options["output"])])
-    return f"Saved in {options['output']}. Check it with: {verifying}"
 
 
 def _say_undecided(schema: Any, options: dict[str, Any]) -> None:
@@ -533,7 +528,7 @@ def _progress(*, shown: bool) -> Any:
 
 
 def _refuse_waste(mechanism: Mechanism, schema: Schema, options: dict[str, Any]) -> None:
-    """Refuse before anything is read or spent what could not be done afterwards."""
+    """Before anything is read or spent, refuse what would fail afterwards."""
     import sfumato as sf
 
     if options["mapping"] is not None and mechanism.claim(schema).kind == "proved":

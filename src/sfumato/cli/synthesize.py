@@ -9,9 +9,8 @@ import click
 
 from sfumato.cli.notes import budget_warnings
 from sfumato.cli.options import DECIMAL, WHOLE, json_option, table_of
-from sfumato.cli.output import after_saving, emit, made, say, say_lines
+from sfumato.cli.output import after_saving, emit, made, saved_in, say, say_lines
 from sfumato.commuting.flows import FLOW_COLUMNS
-from sfumato.visible import operand, shell_command
 
 if TYPE_CHECKING:
     from sfumato.commuting import Geography, Synthesize
@@ -126,7 +125,7 @@ def synthesize(**options: Any) -> None:
         for text in () if options["as_json"] else warnings:
             say(f"Warning: {text}", error=True)
         release = sf.publish(flows.table, mechanism, save_to=place, **saving)
-        made(_saved(options))
+        made(saved_in(options["output"]))
 
         def write() -> None:
             _map(flows, release, geography, page, mechanism, options)
@@ -232,11 +231,6 @@ def _prior(release: Release, mechanism: Synthesize) -> tuple[float, str]:
     return share, f"{tenths(share)} are drawn from the prior, not from the table"
 
 
-def _saved(options: dict[str, Any]) -> str:
-    verifying = shell_command(["sfumato", "verify", operand(options["output"])])
-    return f"Saved in {options['output']}. Check it with: {verifying}"
-
-
 def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warnings: list[str]) -> None:
     from sfumato.commuting.flows import counted
 
@@ -259,6 +253,6 @@ def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warn
     for note in release.notes:
         say(f"  {note}.")
     say(f"  {drawn}.")
-    say(_saved(options))
+    say(saved_in(options["output"]))
     if options["map_file"] is not None:
         say(f"Map: {options['map_file']}")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.cli.main import EXIT_CLAIM
 from sfumato.cli.options import json_option, requirement_of, requirement_options
 from sfumato.cli.output import Answer, emit, say, say_parts
 
@@ -42,7 +41,7 @@ def verify(
         emit({"ok": verdict.holds, **verdict.to_json()})
     else:
         _show(verdict)
-    return Answer(0 if verdict.holds else EXIT_CLAIM)
+    return Answer(verdict.exit_code)
 
 
 def _show(verdict: Verdict) -> None:

@@ -38,19 +38,19 @@ class Places(Protocol):
         ...
 
 
-def pairs_of(flows: Table | Release | Pairs, *, destination: str = "destination", origin: str = "origin") -> Pairs:
+def pairs_of(flows: Table | Release | Pairs) -> Pairs:
     """Return (destination, origin, people) of a table, of a release, or as given."""
     if isinstance(flows, tuple):
         return flows
     if isinstance(flows, Table):
-        counts = flows.counts((destination, origin))
+        counts = flows.counts(("destination", "origin"))
         codes = counts.codes.astype(np.int64)
         return codes[:, 0], codes[:, 1], counts.weights
     names = [attribute.name for attribute in flows.quasi]
-    if {destination, origin} - set(names):
-        raise NotComparable(f"the release has no {destination} and {origin}.")
+    if {"destination", "origin"} - set(names):
+        raise NotComparable("the release has no destination and origin.")
     low = flows.boxes.low
-    return low[:, names.index(destination)], low[:, names.index(origin)], flows.boxes.weight
+    return low[:, names.index("destination")], low[:, names.index("origin")], flows.boxes.weight
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,10 @@ class LooseRelation:
 
 
 def related_columns(table: Table, known: Sequence[Derived]) -> list[LooseRelation]:
-    """Return the carried columns that one quasi-identifier tells of many, the closest of each; not those in `known`."""
+    """Return the carried columns that a quasi-identifier predicts for many rows, each with its closest predictor.
+
+    Columns in `known` are not included.
+    """
     schema = table.schema
     refused = {one.column for one in known}
     carried = [attribute.name for attribute in schema.carried if attribute.name not in refused]

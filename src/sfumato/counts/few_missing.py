@@ -1,4 +1,4 @@
-"""Quasi-identifiers that too few rows or people lack to be a class of their own: no class with these is cut by it.
+"""Quasi-identifiers with too few missing values to form a class: no class that contains such rows is cut by them.
 
 Source    Ours.
 Claim     A column is named only if the rows without a value are fewer than a class needs: in rows, or, where people

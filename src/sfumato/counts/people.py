@@ -307,7 +307,7 @@ def _filler(texts: Sequence[pl.Series], first: np.ndarray, rows: np.ndarray) -> 
 
 
 def bare_keys(columns: Sequence[pl.Series]) -> list[pl.Series]:
-    """Return texts of keys, cell by cell, without all in which keys that are refused as alike may differ.
+    """Return the texts of keys, cell by cell, in the form that is compared: keys refused as alike are equal in it.
 
     Each key is read by itself, so that it is the same in every batch: what looks like a day is taken for one.
     """
@@ -403,7 +403,7 @@ def _utc(text: str) -> str:
 
 
 def _plain_letters(key: str) -> str:
-    """Return a key in one form of letters: digits of any script as 0 to 9, letters that are also written as two so."""
+    """Return a key in one spelling: digits of any script as 0 to 9, letters with a two-letter form in that form."""
     digits = (str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in one_form(repaired(key)))
     return "".join(digits).translate(_TWO_LETTERS)
 
@@ -467,7 +467,7 @@ def blank_problem(columns: Sequence[str], blank: int, worded: int = 0) -> list[P
 
 
 def rounded_problem(columns: Sequence[str], rounded: int) -> list[Problem]:
-    """Return a problem when keys are floats that may stand for several whole numbers: people would be one person."""
+    """Return a problem when keys are floats that may stand for several whole numbers: people would count as one."""
     if not rounded:
         return []
     has = count_of(rounded, "row has", "rows have")

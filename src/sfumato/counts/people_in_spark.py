@@ -51,7 +51,7 @@ from sfumato.engines.spark import (
 from sfumato.errors import Problem
 from sfumato.io.decode_cell import WHOLE_FLOATS, WHOLE_SINGLES
 from sfumato.io.source import guarded
-from sfumato.io.spark import Guarded, by_key, collected, framed, quiet, quoted
+from sfumato.io.spark import Guarded, by_key, collected, framed, quiet, spark_name
 from sfumato.schema import Attribute
 
 _WHERE = "the frame"
@@ -153,7 +153,7 @@ def spark_people(
 def _rounded(frame: Any, keys: Sequence[str]) -> int:
     """Return how many rows have a key that is a float and may stand for several whole numbers."""
     limits = {"double": WHOLE_FLOATS, "float": WHOLE_SINGLES}
-    floats = {quoted(name): limits[kind] for name, kind in frame.dtypes if name in keys and kind in limits}
+    floats = {spark_name(name): limits[kind] for name, kind in frame.dtypes if name in keys and kind in limits}
     if not floats:
         return 0
     large = " OR ".join(f"(NOT isnan({name}) AND abs({name}) >= {limit:.0f}D)" for name, limit in floats.items())

@@ -1,4 +1,4 @@
-"""Recodings: which label or group each row goes to. Plain arrays, no code, confidential unless a mechanism says not.
+"""Recodings: the label or group of each row. Plain arrays, no code, confidential unless a mechanism says otherwise.
 
 Source    Ours: a recoding is data, not code: lookups, the nodes of a tree, or quotas.
 Claim     `route` sends every row of codes to one label or group, the one that a walk by hand finds.

@@ -196,7 +196,7 @@ def _unanswered(rows: FirstRows, schema: Schema, names: Sequence[str]) -> list[s
 
 
 def _nobodys_key(rows: FirstRows, schema: Schema, name: str) -> bool:
-    """Whether a column is a quasi-identifier or holds days: that it identifies no person explains nothing."""
+    """Whether a column is a quasi-identifier or has days: declaring that it identifies no person is no explanation."""
     known = {a.column_name: a for a in schema.attributes}.get(name)
     if known is not None and (known.role == "quasi" or known.kind == "date"):
         return True

@@ -381,7 +381,7 @@ class Table:
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
 
     def few_missing(self, least: int, *, suppressing: bool = False, everywhere: bool = False) -> list[Problem]:
-        """Return a problem for each quasi-identifier that too few have no value of to be a class of `least`."""
+        """Return a problem for each quasi-identifier whose missing values are too few to form a class of `least`."""
         return few_missing(self, least, suppressing=suppressing, everywhere=everywhere)
 
     def unclear(self) -> list[Problem]:

@@ -127,7 +127,7 @@ class CodeTally:
 
 
 MOST_SHARES = 2**31 - 1
-"""What a cut can count in all, `kernels.conditions.MOST_ROWS`: said again, because a verifier imports no kernel."""
+"""The most a cut can count, `kernels.conditions.MOST_CUT_ROWS`: repeated, because a verifier imports no kernel."""
 
 _WHOLE = 60  # parts of a vote, where there is room: 1 to 6 rows share it evenly
 

@@ -22,7 +22,7 @@ from sfumato.engines.engine import Engine
 from sfumato.engines.grouping import CodeTally
 from sfumato.engines.sql import coded_by_dictionary
 from sfumato.errors import Problem
-from sfumato.io.database import SqlTable, quoted
+from sfumato.io.database import SqlTable, sql_name
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.encode import may_have_no_value
 from sfumato.io.frames import Grouped
@@ -152,7 +152,7 @@ def engine_of(source: Source, attributes: Sequence[Attribute]) -> Opened:
     assert isinstance(frame, Grouped)
     native = frame.frame.to_native()
     if type(native).__module__.partition(".")[0] == "duckdb":
-        cells = {attribute.name: quoted(frame.name_inside(attribute.column_name)) for attribute in attributes}
+        cells = {attribute.name: sql_name(frame.name_inside(attribute.column_name)) for attribute in attributes}
 
         rows = f"sfumato_rows_{id(native)}"  # a name that no table of the database has
 

@@ -28,7 +28,7 @@ from sfumato.errors import Problem
 from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.read_errors import cell_problems
 from sfumato.io.source import guarded
-from sfumato.io.spark import Guarded, by_bytes, by_key, collected, framed, quiet, quoted
+from sfumato.io.spark import Guarded, by_bytes, by_key, collected, framed, quiet, spark_name
 from sfumato.schema import Attribute
 
 _WHERE = "the frame"
@@ -112,7 +112,7 @@ def spark_engine(frame: Any, attributes: Sequence[Attribute]) -> tuple[dict[str,
 
 def raw_columns(frame: Any, names: Sequence[str]) -> Any:
     """Return some columns of a frame as they are, texts to be compared by their bytes."""
-    return by_bytes(frame).selectExpr(*[quoted(name) for name in dict.fromkeys(names)])
+    return by_bytes(frame).selectExpr(*[spark_name(name) for name in dict.fromkeys(names)])
 
 
 # What is asked of Spark: it maps batches through Python workers and sums integers by key, and that is all.

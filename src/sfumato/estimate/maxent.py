@@ -1,4 +1,4 @@
-"""The maximum-entropy reading: the release itself says more than the uniform assumption uses.
+"""The maximum-entropy reading: it uses information in the release that the uniform assumption ignores.
 
 Source    Li & Li, KDD 2009, section 6 (future work: better than the uniform assumption).
 Claim     What labels hide is read by p(x | s) (`spread`), who in a bucket has which value by p(s | labels) (`link`);
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.estimate.alignment import View
+from sfumato.estimate.regions import ratio
 from sfumato.schema import Labels
 
 if TYPE_CHECKING:
@@ -236,8 +237,7 @@ def _descend(
 #           (attribute, value) tables). The cells returned have each group's histogram, and each box's rows as far as
 #           IPF has converged. The first state is the uniform reading: every box of a group gets the group's shares.
 # Because   a step shares out each group's histogram by the model and scales the factors towards the tables that
-# gives.
-#           Where buckets do not differ there is nothing to learn, and the first state stays.
+#           gives. Where buckets do not differ there is nothing to learn, and the first state stays.
 # Checked   tests/claims/test_maxent.py::test_margins_are_kept
 #           tests/claims/test_maxent.py::test_links_within_small_buckets
 # Silent on combinations of attributes that act together. What it links, an attacker can link too.
@@ -331,21 +331,17 @@ class ValueFactors:
         wanted = np.bincount(column, weights=self.cells.mass, minlength=self._size)
         mass = self._belief()[self.box, self.cells.value]
         for _ in range(_IPF_ROUNDS):
-            mass = mass * _ratio(rows, np.bincount(self.box, weights=mass, minlength=len(rows)))[self.box]
-            mass = mass * _ratio(wanted, np.bincount(column, weights=mass, minlength=self._size))[column]
+            mass = mass * ratio(rows, np.bincount(self.box, weights=mass, minlength=len(rows)))[self.box]
+            mass = mass * ratio(wanted, np.bincount(column, weights=mass, minlength=self._size))[column]
         return replace(self.cells, mass=mass)
-
-
-def _ratio(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
-    return np.asarray(np.divide(wanted, have, where=have > 0, out=np.zeros(len(have))))
 
 
 # p(x | s) within labels: what one label hides is filled in from what other labels show.
 #
 # Source    Dempster, Laird & Rubin, J. R. Stat. Soc. B 39(1), 1977 (EM for grouped data).
 # Claim     A step never lowers the likelihood of the labels it is taken on, under attributes that are independent
-# given
-#           the carried value (the largest entropy for given one-way tables). The first state is the uniform reading.
+#           given the carried value (the largest entropy for given one-way tables). The first state is the uniform
+#           reading.
 # Because   EM: each label's rows are spread by p(x | s) within the label, then p(x | s) is counted anew.
 # Checked   tests/claims/test_maxent.py::test_likelihood_never_falls
 # Silent on dependence between attributes given the carried value.

@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.counts.recoding import row_ids
 from sfumato.errors import NotComparable
 from sfumato.estimate.alignment import View
-from sfumato.estimate.regions import normalised
+from sfumato.estimate.regions import normalised, ratio
 from sfumato.release import Release
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def by_labels(view: View, codes: np.ndarray) -> csr_matrix:
     rows = view.weight.astype(np.float64)
     for at, table in enumerate(view.tables):
         rows /= table.size[view.labels[:, at]]
-    share = _ratio(rows, view.group_weight[view.group])
+    share = ratio(rows, view.group_weight[view.group])
     shape = (len(codes), len(view.group_weight))
     return csr_matrix((share[box], (person, view.group[box])), shape=shape)
 
@@ -132,7 +132,7 @@ def by_nearest(view: View, codes: np.ndarray) -> csr_matrix:
     from scipy.sparse import csr_matrix
 
     person, box, _ = nearest_boxes(view, codes)
-    share = _ratio(view.weight.astype(np.float64), view.group_weight[view.group])
+    share = ratio(view.weight.astype(np.float64), view.group_weight[view.group])
     shape = (len(codes), len(view.group_weight))
     return csr_matrix((share[box], (person, view.group[box])), shape=shape)
 
@@ -171,7 +171,7 @@ def by_residence(release: Release, names: Sequence[str], codes: np.ndarray) -> c
     person = np.repeat(np.arange(len(key)), lengths)
     ends = np.cumsum(lengths)
     entry = order[np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - lengths), lengths)]
-    share = _ratio(weight, release.groups.weight[home])
+    share = ratio(weight, release.groups.weight[home])
     shape = (len(key), len(release.groups))
     return csr_matrix((share[entry], (person, home[entry])), shape=shape)
 
@@ -184,11 +184,6 @@ def _keys(codes: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray
         _, key = np.unique(key * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
         key = key.reshape(-1)
     return key[: len(codes)], key[len(codes) :]
-
-
-def _ratio(rows: np.ndarray, of: np.ndarray) -> np.ndarray:
-    """Return rows / of, 0 where there are none; all of the rows is exactly 1."""
-    return np.asarray(np.divide(rows, of, where=of > 0, out=np.zeros(len(rows))))
 
 
 def person_distribution(view: View, places: csr_matrix) -> np.ndarray:

@@ -216,6 +216,11 @@ def normalised(estimates: np.ndarray, overall: np.ndarray) -> np.ndarray:
     return np.where(totals > 0, np.divide(estimates, totals, where=totals > 0, out=np.zeros_like(estimates)), fallback)
 
 
+def ratio(rows: np.ndarray, of: np.ndarray) -> np.ndarray:
+    """Return rows / of, 0 where there are none; all of the rows is exactly 1."""
+    return np.asarray(np.divide(rows, of, where=of > 0, out=np.zeros(len(rows))))
+
+
 def shares(view: View, regions: Regions) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield, for some regions at a time, the share of each group's rows that lie in each: groups x regions."""
     if tuple(a.name for a in regions.attributes) != tuple(a.name for a in view.quasi):

@@ -28,7 +28,7 @@ from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS
 from sfumato.randomness import Entropy
 from sfumato.schema import Attribute, Schema
 
-MOST_ROWS = 50_000  # of the stand-in; a longer table gets a forecast that is too dark
+MOST_STAND_IN_ROWS = 50_000  # of the stand-in; for a longer table the forecast is too pessimistic
 _CLASSES = 8
 _OWN = 0.5  # share of the rows that follow a class in every attribute; the others follow what is common in every one
 _GOLDEN = (5**0.5 - 1) / 2
@@ -50,7 +50,7 @@ def forecast(schema: Schema, mechanism: Mechanism) -> Forecast | None:
     >>> few > many
     True
     """
-    rows = min(schema.rows or ASSUMED_ROWS, MOST_ROWS)
+    rows = min(schema.rows or ASSUMED_ROWS, MOST_STAND_IN_ROWS)
     try:
         table = stand_in(schema, rows)
         release = run(mechanism, gather(mechanism, table), Entropy.seeded(0).child("forecast"))
@@ -77,10 +77,10 @@ def stand_in(schema: Schema, rows: int) -> Table:
     # A row is common or of a class as a whole: were that drawn for each attribute, rows that are common in all of them
     # would be rare, and real tables are full of such rows.
     weight = np.concatenate([[1 - _OWN], _OWN * falling / falling.sum()])
-    group = _drawn(weight, _uniforms(entropy.child("class"), rows))
+    group = _drawn(weight, entropy.child("class").uniforms(rows))
     columns = []
     for at, attribute in enumerate(schema.published):
-        point = _uniforms(entropy.child(f"attribute {at}"), rows)
+        point = entropy.child(f"attribute {at}").uniforms(rows)
         codes = np.zeros(rows, np.int64)
         for one in range(len(weight)):
             here = group == one
@@ -103,9 +103,4 @@ def _shares(attribute: Attribute, top: float) -> Floats:
 def _drawn(shares: Floats, points: Floats) -> np.ndarray:
     edges = np.cumsum(shares)
     found: np.ndarray = np.minimum(np.searchsorted(edges, points * edges[-1], side="right"), len(shares) - 1)
-    return found
-
-
-def _uniforms(entropy: Entropy, size: int) -> Floats:
-    found: Floats = (entropy.words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return found

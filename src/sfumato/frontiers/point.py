@@ -195,8 +195,7 @@ def nothing_measured() -> Spread:
 # Source    Li & Li, KDD 2009, section 5.1 ("there does not exist another anonymized dataset with both lower privacy
 #           loss and lower utility loss"), in the weak form: one strict inequality is enough to be beaten.
 # Claim     A point is efficient exactly if no other has x <= and y <= with at least one of them strict. Points that
-# are
-#           equal on both axes are efficient together or not at all. A point without a number (NaN) never is.
+#           are equal on both axes are efficient together or not at all. A point without a number (NaN) never is.
 # Because   in the order of x only a smaller y than all before can escape; of equal x only the smallest y; comparisons
 #           are exact, so a tie is a tie.
 # Checked   tests/claims/test_efficient_set.py::test_equals_all_pairs

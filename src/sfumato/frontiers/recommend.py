@@ -49,16 +49,13 @@ from sfumato.schema import Attribute, Schema
 # Marks that give the axes a meaning on the steward's own table.
 #
 # Source    Li & Li, KDD 2009, section 5.1, "Interpretation of the privacy loss" and "of the utility loss"; 4.3 for
-# the
-#           two baselines.
+#           the two baselines.
 # Claim     rarest, commonest: the privacy loss JS(Q, e_s) of a person whose value s is revealed, s the rarest or the
 #           commonest value that occurs (of several sensitive attributes, that of the largest). Nobody's loss exceeds
-# the
-#           first. Suppress: the utility figure when every
-#           quasi-identifier is removed. The anchors of the knee are the figures of Suppress and of the table itself.
+#           the first. Suppress: the utility figure when every quasi-identifier is removed. The anchors of the knee are
+#           the figures of Suppress and of the table itself.
 # Because   JS(Q, .) is convex, so its largest value over distributions is at one of the corners e_s, and it falls as
-# q(s)
-#           grows.
+#           q(s) grows.
 # Checked   tests/unit/frontiers/test_references.py::test_adult_as_printed
 #           tests/unit/frontiers/test_references.py::test_nobody_loses_more_than_the_rarest
 # Silent on other measures of privacy loss than JS: they get no marks for revealed values.

@@ -134,10 +134,7 @@ class Kept:
             return None
         whole = isinstance(held, dict) and held.get("mechanism") == json.loads(json.dumps(written_as(mechanism)))
         found = held.get("found") if whole else None
-        if not isinstance(found, dict) or "failed" not in found:
-            return None
-        # Earlier versions kept a point whose process died; the next run may well make it.
-        return None if found["failed"] == "the process that made this release stopped (too little memory?)" else found
+        return found if isinstance(found, dict) and "failed" in found else None
 
     def write(self, mechanism: Mechanism, found: dict[str, Any]) -> None:
         """Keep a result; a process that dies while writing leaves no half file."""
@@ -251,7 +248,7 @@ def _found(
     workers: int,
     shown: AbstractContextManager[Progress],
 ) -> list[dict[str, Any]]:
-    """Take what was kept, compute the rest, keep it at once."""
+    """Load saved results, compute the missing ones, and save each as soon as it is ready."""
     if workers and not all(map(can_be_sent, (task.privacy, task.utility, *task.others))):
         hint = "put the function into a module, or workers=0"
         raise ParameterError("workers", workers, "the measure cannot be sent to another process", hint=hint)

@@ -33,7 +33,7 @@ _NEVER = {  # days later than any other that stand for infinity, by type
 }
 
 
-def quoted(name: str) -> str:
+def sql_name(name: str) -> str:
     """Return a name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -126,12 +126,11 @@ class SqlTable:
         kind = self.kinds[name]
         if kind in _NEVER:  # the driver would give infinity as a day long ago
             low, high = (f"CAST('{day}' AS {kind})" for day in ("4713-01-01 BC", _NEVER[kind]))
-            return (
-                f"CASE {quoted(name)} WHEN 'infinity' THEN {high} WHEN '-infinity' THEN {low} ELSE {quoted(name)} END"
-            )
+            x = sql_name(name)
+            return f"CASE {x} WHEN 'infinity' THEN {high} WHEN '-infinity' THEN {low} ELSE {x} END"
         if kind in _PLAIN:
-            return quoted(name)
-        return f'CAST({quoted(name)} AS TEXT) COLLATE "C"'
+            return sql_name(name)
+        return f'CAST({sql_name(name)} AS TEXT) COLLATE "C"'
 
     def exact(self, name: str) -> bool:
         """Whether a column holds exact numbers, which come as texts with a decimal point whatever files write."""
@@ -179,7 +178,7 @@ class SqlTable:
 
     def _empty(self, name: str) -> str:
         """Return the condition that a cell has no value: a null, a blank text, not a number."""
-        x, kind = quoted(name), self.kinds[name]
+        x, kind = sql_name(name), self.kinds[name]
         if kind in ("real", "double precision"):
             return f"{x} IS NULL OR {x} = 'NaN'"
         return f"{x} IS NULL" if kind in _PLAIN else rf"{x} IS NULL OR {self.cell(name)} ~ '^\s*$'"
@@ -189,7 +188,7 @@ class SqlTable:
 
     def _middle(self, name: str, grid: Grid) -> str:
         """Replace a number by the middle of its cell where that is certain (see `encode.cell_and_certainty`)."""
-        x, unit = quoted(name), Decimal(10) ** grid.decimals
+        x, unit = sql_name(name), Decimal(10) ** grid.decimals
         low, step = float(grid.low * unit), float(grid.step * unit)
         scaled = f"({x} * {float(unit)!r}::float8 + 0.5 - {low!r}::float8)"
         code = f"floor(({scaled} - {CELL_MARGIN!r}) / {step!r}::float8)"
@@ -210,7 +209,7 @@ def open_database(address: str) -> SqlTable:
         import adbc_driver_postgresql  # noqa: F401
     except ModuleNotFoundError:
         raise refused(name, "needs the postgresql extra", "pip install 'sfumato[postgresql]'") from None
-    shown = ".".join(quoted(part) for part in name.split("."))
+    shown = ".".join(sql_name(part) for part in name.split("."))
     session = Session(where)
     listing = SqlTable(name, table=shown, kinds={}, session=session)
     literal = "'" + shown.replace("'", "''") + "'"

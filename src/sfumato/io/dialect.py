@@ -29,12 +29,10 @@ from sfumato.raw_files import guarded_from_zlib, unpacked, western_encoding
 #
 # Source    own; RFC 4180 with the ambiguous parts refused.
 # Claim     a file that passes has one reading: `records` rows, each of `width` cells; any other file is refused with
-# the
-#           number of its first wrong line. What a line is depends on that line alone, except inside a quoted cell.
+#           the number of its first wrong line. What a line is depends on that line alone, except inside a quoted cell.
 # Because   quotes alternate: the first opens, the next closes, and a doubled one does both. So it is enough that
-# every
-#           opening quote begins a cell and every closing quote ends one; line ends after an odd number of quotes are
-#           inside a cell. Two stray quotes that swallow rows leave lines which are whole rows without them.
+#           every opening quote begins a cell and every closing quote ends one; line ends after an odd number of quotes
+#           are inside a cell. Two stray quotes that swallow rows leave lines which are whole rows without them.
 # Checked   tests/claims/test_rows_in_are_rows_read.py::test_lines_agree_with_a_slow_reader
 #           tests/claims/test_rows_in_are_rows_read.py::test_any_csv_is_read_as_python_reads_it_or_refused
 # Silent on a cell with line breaks whose lines could not be rows: it is taken as written.

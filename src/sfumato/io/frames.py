@@ -13,7 +13,7 @@ import polars as pl
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cell_and_certainty
 from sfumato.io.read_errors import refuse_names_twice, refused
-from sfumato.io.spark import Sql, by_bytes, collected, counted, is_spark, quoted
+from sfumato.io.spark import Sql, by_bytes, collected, counted, is_spark, spark_name
 from sfumato.schema import Grid
 
 _ONE_TYPE = {"string", "integer", "boolean", "empty"}
@@ -63,7 +63,7 @@ class Grouped:
         spark = self.frame.to_native()
         doubles = [name for name in names if name in cells and types[self.name_inside(name)] == nw.Float64]
         if is_spark(spark):
-            written = {name: _middle_in_sql(quoted(name), cells[name]) for name in doubles}
+            written = {name: _middle_in_sql(spark_name(name), cells[name]) for name in doubles}
             lines = counted(spark, names, written)
             return _named(collected(lines if limit is None else lines.limit(limit + 1)), [*names, ROWS])
         keys = [self.name_inside(name) for name in names]
@@ -101,7 +101,7 @@ class Grouped:
         """Return a frame of some columns, and what they are called in it."""
         keys, frame = [self.name_inside(name) for name in names], self.frame
         if is_spark(frame.to_native()):
-            plain = [f"{quoted(name)} AS k{at}" for at, name in enumerate(names)]
+            plain = [f"{spark_name(name)} AS k{at}" for at, name in enumerate(names)]
             keys, frame = [f"k{at}" for at in range(len(names))], nw.from_native(frame.to_native().selectExpr(*plain))
         return keys, frame.select(*keys)
 

@@ -20,7 +20,7 @@ from sfumato.io.excel import Sheet, open_sheet
 from sfumato.io.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.io.read_errors import refused
 from sfumato.io.spark import is_session, spark_frame
-from sfumato.raw_files import engine_path
+from sfumato.raw_files import EXCEL, PARQUET, STATS, engine_path
 from sfumato.schema import Attribute, Grid
 
 # SPSS, Stata and SAS files, through pyreadstat: each cell as its value label, its number, its text or its day.
@@ -29,7 +29,7 @@ from sfumato.schema import Attribute, Grid
 # with a label is read as the label, unless the variable is declared a scale (SPSS): there a label marks an odd number
 # among others. Values declared missing (SPSS's lists and ranges, Stata's .a to .z, SAS's .A to .Z) are nulls.
 
-STATS = {".sav": "sav", ".zsav": "sav", ".por": "por", ".dta": "dta", ".sas7bdat": "sas7bdat", ".xpt": "xport"}
+_READERS = {".sav": "sav", ".zsav": "sav", ".por": "por", ".dta": "dta", ".sas7bdat": "sas7bdat", ".xpt": "xport"}
 _SINGLE = "float"  # Stata's four bytes: 0.7 is the decimal it prints, not the nearest double
 
 
@@ -39,7 +39,7 @@ def stats_frame(path: Path) -> pl.DataFrame:
         import pyreadstat
     except ModuleNotFoundError:
         raise refused(path.name, "needs the stats extra", "pip install 'sfumato[stats]'") from None
-    reader = getattr(pyreadstat, f"read_{STATS[path.suffix.lower()]}")
+    reader = getattr(pyreadstat, f"read_{_READERS[path.suffix.lower()]}")
     found, meta = reader(engine_path(path), output_format="dict")  # in lists: no column is given a type by its cells
     names = [str(name) for name in found]
     if not names:
@@ -65,8 +65,6 @@ def _is_temporal(cell: Any) -> bool:
 
 _COLUMNS, _CELLS = 250, 20_000_000  # columns looked at in one query; cells of a wide table that are held at once
 
-_PARQUET = {".parquet", ".pq"}
-_EXCEL = {".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"}
 _MAGIC = ((b"PAR1", "parquet"), (b"PK\x03\x04", "excel"))
 _FRAME = "the frame"
 _PLACES = 20  # rows named by their place
@@ -355,9 +353,9 @@ def _same_columns(paths: Sequence[Path], columns: Sequence[tuple[str, ...]]) -> 
 
 def _kind(path: Path) -> str:
     suffix = path.suffix.lower()
-    if suffix in _PARQUET:
+    if suffix in PARQUET:
         return "parquet"
-    if suffix in _EXCEL:
+    if suffix in EXCEL:
         return "excel"
     if suffix in STATS:
         return "stats"

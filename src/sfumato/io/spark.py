@@ -37,7 +37,7 @@ def is_session(value: Any) -> bool:
     return type(value).__module__.startswith("pyspark.sql") and hasattr(value, "createDataFrame")
 
 
-def quoted(name: str) -> str:
+def spark_name(name: str) -> str:
     """Return a column's name as Spark's SQL has it."""
     return "`" + name.replace("`", "``") + "`"
 
@@ -101,7 +101,8 @@ def counted(frame: Any, names: Sequence[str], middles: Mapping[str, Sql]) -> Any
     A column in `middles` is replaced by that expression first. The columns are called k0, k1, ... and n.
     """
     keys = [f"k{at}" for at in range(len(names))]
-    chosen = [f"{middles[n].text if n in middles else quoted(n)} AS {key}" for n, key in zip(names, keys, strict=True)]
+    cells = [middles[name].text if name in middles else spark_name(name) for name in names]
+    chosen = [f"{cell} AS {key}" for cell, key in zip(cells, keys, strict=True)]
     return frame.selectExpr(*chosen).groupBy(*keys).count().toDF(*keys, "n")
 
 
@@ -122,7 +123,8 @@ def by_bytes(frame: Any) -> Any:
     }
     if not others:
         return frame
-    plain = [f"collate({quoted(n)}, 'UTF8_BINARY') AS {quoted(n)}" if n in others else quoted(n) for n in frame.columns]
+    named = [(name, spark_name(name)) for name in frame.columns]
+    plain = [f"collate({x}, 'UTF8_BINARY') AS {x}" if name in others else x for name, x in named]
     return frame.selectExpr(*plain)
 
 
@@ -138,25 +140,19 @@ def collected(frame: Any) -> pl.DataFrame:
             if not batches:
                 from pyspark.sql.pandas.types import to_arrow_schema
 
-                return _framed(to_arrow_schema(frame.schema).empty_table())
+                return framed(to_arrow_schema(frame.schema).empty_table())
             table = pa.Table.from_batches(batches)
         else:  # Connect 3.5
             client = frame._session.client  # noqa: SLF001
             table = client.to_table(frame._plan.to_proto(client))[0]  # noqa: SLF001
-    return _framed(table)
-
-
-def _framed(table: Any) -> pl.DataFrame:
-    found = pl.from_arrow(table)
-    assert isinstance(found, pl.DataFrame)
-    return found
+    return framed(table)
 
 
 def frame_in(session: Any, frame: pl.DataFrame) -> Any:
     """Return a frame of numbers without nulls as a frame of Spark."""
     with quiet():
         if not frame.height:
-            columns_ddl = ", ".join(f"{quoted(name)} BIGINT" for name in frame.columns)
+            columns_ddl = ", ".join(f"{spark_name(name)} BIGINT" for name in frame.columns)
             return session.createDataFrame([], columns_ddl)
         arrow = frame.to_arrow()
         return session.createDataFrame(arrow.to_pandas() if session.version.startswith("3.") else arrow)
@@ -219,7 +215,7 @@ def spark_frame(path: str, session: Any, *, delimiter: str | None = None, encodi
             form = {"header": True, "sep": delimiter or ",", "encoding": encoding or "utf-8", "multiLine": True}
             form |= {"quote": '"', "escape": '"', "inferSchema": False}
             names = _header(session.read.csv(path, **form), name)
-            columns_ddl = ", ".join(f"{quoted(column)} STRING" for column in names)
+            columns_ddl = ", ".join(f"{spark_name(column)} STRING" for column in names)
             _refuse_ragged(session, path, columns_ddl, form, name)
             return session.read.csv(path, schema=columns_ddl, **form, mode="FAILFAST")
     except SfumatoError:
@@ -244,9 +240,10 @@ def _refuse_ragged(session: Any, path: str, columns_ddl: str, form: dict[str, An
     marked = {"columnNameOfCorruptRecord": _BROKEN, "columnPruning": False, "mode": "PERMISSIVE"}
     reader = session.read.options(**marked)
     try:
-        frame = reader.csv(path, schema=f"{columns_ddl}, {quoted(_BROKEN)} STRING", **form)
-        first = quoted(frame.columns[0])
-        rows = collected(frame.selectExpr(f"count({first}) AS n", f"count({quoted(_BROKEN)}) AS wrong"))["wrong"].item()
+        frame = reader.csv(path, schema=f"{columns_ddl}, {spark_name(_BROKEN)} STRING", **form)
+        first = spark_name(frame.columns[0])
+        both = frame.selectExpr(f"count({first}) AS n", f"count({spark_name(_BROKEN)}) AS wrong")
+        rows = collected(both)["wrong"].item()
     except Exception:  # noqa: BLE001  (a server without this option)
         return
     if rows:

@@ -28,12 +28,12 @@ import numpy.typing as npt
 
 from sfumato.arrays import Floats, Ints
 from sfumato.errors import ParameterError
-from sfumato.kernels.cache import compiled, inlined
-from sfumato.kernels.linkage import EXACT, OWN, ROBUST, Link, further_values, link_score, no_link
+from sfumato.kernels.cache import inlined
+from sfumato.kernels.dlink.score import EXACT, OWN, ROBUST, Link, further_values, link_score, no_link
 
 SIZE, DISTINCT, FREQUENCY, ENTROPY, RECURSIVE, JS, EMD, DELTA, RATIO, LINK = range(10)
 MARGIN = 1e-9
-MOST_ROWS = 2**31 - 1
+MOST_CUT_ROWS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +185,8 @@ class Conditions(NamedTuple):
 
 def bind(conditions: Sequence[Condition], overall: Sequence[npt.ArrayLike], rows: int) -> Conditions:
     """Return the conjunction for a table of `rows` rows with these overall counts per sensitive column."""
-    if rows > MOST_ROWS:
-        raise ParameterError("rows", rows, f"must be at most {MOST_ROWS}", hint="split the table by a column")
+    if rows > MOST_CUT_ROWS:
+        raise ParameterError("rows", rows, f"must be at most {MOST_CUT_ROWS}", hint="split the table by a column")
     counts = [np.asarray(column, dtype=np.int64) for column in overall]
     table: list[tuple[float, ...]] = []
     edges: list[tuple[int, int, int]] = []
@@ -233,7 +233,7 @@ def _check(condition: Condition, counts: list[Ints], rows: int) -> None:
     column = counts[condition.sensitive]
     if int(column.sum()) != rows:
         raise ParameterError("overall", f"{int(column.sum())} rows", f"must count all {rows} rows")
-    if max(condition.limit.numerator, condition.limit.denominator) > MOST_ROWS:
+    if max(condition.limit.numerator, condition.limit.denominator) > MOST_CUT_ROWS:
         rule = "needs a numerator and denominator below 2^31"
         raise ParameterError("limit", condition.limit, rule, hint="round the parameter")
     if condition.ground is not None:
@@ -451,13 +451,7 @@ def holds(c: Conditions, n: int, counts: Ints, mass: float) -> bool:
     return True
 
 
-@compiled
-def check(c: Conditions, n: int, counts: Ints) -> bool:
-    """`holds` for a caller in Python: n rows, counts of all sensitive columns one after another."""
-    return holds(c, n, counts, 1.0)
-
-
-# The readable reference of `holds` and of `linkage.link_score`: exact fractions, one line for each definition.
+# The readable reference of `holds` and of `score.link_score`: exact fractions, one line for each definition.
 
 
 def presence_of_all(rhos: Sequence[float], n: float, *, exact: bool = True) -> float:

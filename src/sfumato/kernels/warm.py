@@ -6,8 +6,8 @@ import numpy as np
 
 from sfumato.kernels.anatomy import bucket_values
 from sfumato.kernels.conditions import bind, size
-from sfumato.kernels.linkage import no_link, score
-from sfumato.kernels.merging import JoinAxis, UnitedClasses, join_rules, new_index, unite
+from sfumato.kernels.dlink.merging import JoinAxis, UnitedClasses, join_rules, new_index, unite
+from sfumato.kernels.dlink.score import no_link, score
 from sfumato.kernels.mondrian.layout import CutAttribute, lay_out, whole_box
 from sfumato.kernels.mondrian.partition import partition
 from sfumato.kernels.mondrian.summary import PartSummary, choose

@@ -195,10 +195,14 @@ class Ledger:
 
     def name_warnings(self, population: str) -> list[str]:
         """Say which other names may be meant: under a second name a release is neither added up nor looked back at."""
-        near = ", ".join(map(visible, self.near_names(population)))
-        name = population_key(population)
-        rule = f"beside the population {name} the ledger knows {near}: if these are the same people, use that name"
-        return [rule] if near else []
+        near = list(map(visible, self.near_names(population)))
+        if not near:
+            return []
+        if len(near) > 1:
+            names, use = f"populations {', '.join(near)}", "one of them has the same people, use its name"
+        else:
+            names, use = f"a population {near[0]}", f"they are the same people, use {near[0]}"
+        return [f"the ledger also has {names}, similar to {population_key(population)}: if {use}"]
 
     def totals(self, population: str) -> Totals:
         """Return what is spent on a population and what its limits leave; reserved entries count as spent."""

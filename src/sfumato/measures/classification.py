@@ -274,21 +274,17 @@ def _weight(counts: Counts, which: np.ndarray) -> int:
 #
 # Source    DiffGen paper (Mohammed, Chen, Fung & Yu, KDD 2011), section 5, Comparison: 10 runs of 10-fold
 #           cross-validation. Interval: Nadeau & Bengio, "Inference for the generalization error", Machine Learning
-# 52,
-#           2003, section 3.2 (the corrected resampled t).
+#           52, 2003, section 3.2 (the corrected resampled t).
 # Claim     In every repeat each row is tested once, by a learner trained on a release of the other folds. `interval`
-# is a
-#           95 % interval of the accuracy expected on unseen rows.
+#           is a 95 % interval of the accuracy expected on unseen rows.
 #           Where the table is keyed by person, no person is in the training and in the test part.
 # Because   folds are a uniform permutation of rows (of people) cut into parts that differ by at most one. Training
 #           parts overlap, so the variance of the mean over J runs is taken as (1/J + test rows / training rows) s^2,
-# not
-#           s^2 / J.
+#           not s^2 / J.
 # Checked   tests/claims/test_classification.py::test_publishing_never_sees_a_test_row
 #           tests/claims/test_classification.py::test_testing_on_training_rows_is_caught
 # Silent on the release of the whole table: it is made from more rows than any fold's. Each fold's release is made
-# with a
-#           known seed and for measuring only; the figures are confidential.
+#           with a known seed and for measuring only; the figures are confidential.
 # Cost      folds x repeats releases, and as many learners twice: on the release and on the raw training rows.
 
 _CROSS_VALIDATED = "mean over folds and repeats of the accuracy on the fold left out, published without it"

@@ -32,11 +32,9 @@ from sfumato.randomness import Entropy
 #
 # Source    Breiman, Friedman, Olshen & Stone, Classification and Regression Trees, 1984, sections 3.3 and 3.4.
 # Claim     `weakest_links` gives every alpha at which the best subtree of R(T) + alpha |leaves| changes, and the loss
-# on
-#           held-out rows of the subtree from that alpha on; the alphas are those of scikit-learn.
+#           on held-out rows of the subtree from that alpha on; the alphas are those of scikit-learn.
 # Because   the next subtree comes by collapsing the inner nodes of least g(t) = (R(t) - R(T_t)) / (|leaves of T_t| -
-# 1);
-#           collapsing changes R, loss and leaves of the nodes above, and of no others.
+#           1); collapsing changes R, loss and leaves of the nodes above, and of no others.
 # Checked   tests/unit/measures/test_pruning.py::test_alphas_are_those_of_scikit_learn
 #           tests/unit/measures/test_pruning.py::test_losses_are_those_of_the_pruned_trees
 # Silent on which alpha is best for other rows: the least held-out loss is itself a little optimistic.

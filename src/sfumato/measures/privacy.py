@@ -43,8 +43,7 @@ from sfumato.schema import Attribute
 #           (replace-one), then JS(prior, posterior) about that person is at most ln 2 - h(1 / (1 + e^(epsilon / 2)))
 #           nats, h the entropy of a coin, for every prior. The value is attained.
 # Because   as one value's likelihood moves, the posterior moves on a straight line, and JS(prior, .) is convex there:
-# its
-#           largest value has likelihoods of two levels, 1 and e^epsilon. With prior mass a on the higher level the
+#           its largest value has likelihoods of two levels, 1 and e^epsilon. With prior mass a on the higher level the
 #           posterior has a e^epsilon / (a e^epsilon + 1 - a) there; a = 1 / (1 + e^(epsilon / 2)) makes it 1 - a, two
 #           coins that mirror each other. That no other a gives more is checked numerically, not proved.
 #           Add-or-remove epsilon is replace-one 2 epsilon: taking a row out and putting another in are two steps.

@@ -112,8 +112,7 @@ def _intervals(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 # Claim     range: each query constrains `dimension` quasi-identifiers drawn at random and the sensitive attribute,
 #           each to b of its |A| values: b = ceil(|A| s^(1/(dimension + 1))) under the reading "anatomy", ceil(|A| s)
 #           under "literal" (at least 1). Ordered attributes: an interval of b cells at a random place; nominal: b
-# random
-#           values. equality: one value for every quasi-identifier and the sensitive attribute.
+#           random values. equality: one value for every quasi-identifier and the sensitive attribute.
 #           Every query has a true answer of at least 1 on the table it was drawn on.
 # Because   ranges with answer 0 are drawn again. Equality queries are drawn from the combinations that occur, each
 #           equally likely: that is what drawing values at random until the answer is not 0 would give.
@@ -122,8 +121,7 @@ def _intervals(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 #           tests/claims/test_workloads.py::test_anatomy_fractions
 #           tests/claims/test_workloads.py::test_equality_draws_each_combination_equally_often
 # Silent on queries with a true answer of 0: a release that invents people is not caught by them. Which queries have
-# an
-#           answer depends on the table, so a workload is confidential.
+#           an answer depends on the table, so a workload is confidential.
 
 QueryKind = Literal["range", "equality"]
 BucketReading = Literal["anatomy", "literal"]

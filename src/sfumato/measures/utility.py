@@ -51,23 +51,20 @@ from sfumato.schema import Attribute
 # Claim     Finds exactly the conjunctions of at least one and at most `deepest` nodes, at most one for each
 #           quasi-identifier, root excluded, with support >= min_support |D| (an exact fraction), each with the true
 #           counts of the carried attribute. A chain of single children counts once; a missing value is a node of its
-# own.
-#           `deepest` is the number of quasi-identifiers, unless that gives more than `POPULATIONS` of them or finding
-#           them takes more than `POPULATION_TABLES` tables of one attribute: then the most attributes for which it
-# does
-#           not, at least 1 (sfumato.limits).
+#           own. `deepest` is the number of quasi-identifiers, unless that gives more than `POPULATIONS` of them or
+#           finding them takes more than `POPULATION_TABLES` tables of one attribute: then the most attributes for which
+#           it does not, at least 1 (sfumato.limits).
 # Because   support never grows when a node is added, so going depth-first over the attributes and stopping below the
 #           threshold loses nothing. One bincount over (code, value) and its running sums give all nodes of an
-# attribute.
-#           A node together with its ancestor would be the same population twice: one node for each attribute.
-#           Levels are searched whole, so that the bound never depends on the order of attributes: d is one, then two,
-# ...
+#           attribute. A node together with its ancestor would be the same population twice: one node for each
+#           attribute. Levels are searched whole, so that the bound never depends on the order of attributes: d is one,
+#           then two, ...
 # Checked   tests/claims/test_utility_loss.py::test_populations_equal_brute_force
 #           tests/claims/test_utility_loss.py::test_min_support_is_exact
 #           tests/claims/test_utility_loss.py::test_bounded_populations_are_whole_levels
 # Silent on populations the public trees do not name.
 # Cost      one pass over the rows of each population for each attribute after its last; Adult, 5 %: 1,800
-# populations.
+#           populations.
 
 _DENSE = 1000  # codes of a carried attribute up to which `truth` has a column for each
 

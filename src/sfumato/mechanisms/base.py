@@ -282,7 +282,7 @@ def _capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
 
 
 def too_few_missing(mechanism: Mechanism, table: Table) -> dict[str, str]:
-    """Say of each column that a mechanism cannot cut because few lack it, why. Confidential.
+    """For each column that a mechanism cannot cut because too few of its values are missing, say why. Confidential.
 
     A mechanism that cuts names them in `uncuttable`; of one that takes another as its base, the base is asked.
     """

@@ -528,7 +528,7 @@ def command_of(point: Point, source: tuple[str, str]) -> str:
 
 
 def choice_of(point: Point) -> str:
-    """What a release that is made by a command does not say of itself."""
+    """State what a release made by the command omits about itself: that its parameters were chosen on this table."""
     if not noisy(point) or publish_command(point.mechanism, "", "") is None:
         return ""
     return (

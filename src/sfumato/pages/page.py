@@ -57,7 +57,7 @@ class _Written(str):
 
 
 def _markdown(value: Any) -> Any:
-    """What a Markdown template prints means itself, unless a filter has written it."""
+    """Text printed by a Markdown template is escaped unless a filter produced it."""
     return value if isinstance(value, _Written) else markdown(value)
 
 

@@ -3,7 +3,7 @@
 Source    docs/theory/exact-sampling.md; each module names its own.
 Claim     Given uniform words, every sampler here has exactly the law its `..._pmf` states; no rounding
           of a float decides an outcome, and the words read do not depend on the platform.
-Because   See refinement (lazily read reals), enclosure (exact comparisons), approximation (proved bounds).
+Because   See refinement (reals read as far as needed, with proved bounds for floats) and enclosure (exact comparisons).
 Checked   tests/claims/test_exact_sampling.py
           tests/claims/test_sampler_power.py
           tests/claims/test_selection_claims.py

@@ -26,6 +26,7 @@ from typing import Any, Final, NoReturn, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arrays import Floats
 from sfumato.errors import ParameterError
 from sfumato.exact import index
 from sfumato.randomness.parameters import read_size
@@ -185,6 +186,14 @@ class Entropy:
             values[again] = (self.words(len(again)) & np.uint64((1 << bits) - 1)).astype(np.int64)
             again = again[values[again] >= n]
         return values
+
+    def uniforms(self, size: int) -> Floats:
+        """Return `size` uniform numbers in [0, 1): the upper 53 bits of one word each, in order.
+
+        They are floats, so no promise may rest on them.
+        """
+        drawn: Floats = (self.words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return drawn
 
     def permutation(self, n: int) -> NDArray[np.int64]:
         """Return a uniform permutation of 0..n-1: the order of n random reals, one word of each first.

@@ -21,5 +21,5 @@ def read_epsilon(value: object) -> Fraction:
 
 
 def read_size(value: object) -> int:
-    """Return how many draws are asked for; none is allowed."""
+    """Return the number of draws; zero is allowed."""
     return index("size", value, least=0)

@@ -42,8 +42,7 @@ from sfumato.visible import operand, shell_command
 #           a living process is filling, and never a folder that holds a whole release which was paid for.
 # Because   a partial is removed only if its lock can be taken, or, where locks do not work, no process of its number
 #           runs; one of a living number without a manifest is first left 10 seconds to be locked. A release folder
-# has
-#           its manifest written last, and one with a manifest is removed only where its claim costs nothing.
+#           has its manifest written last, and one with a manifest is removed only where its claim costs nothing.
 # Checked   tests/unit/release/test_new_folder.py::test_stale_partials_of_the_dead_are_removed
 #           tests/unit/release/test_new_folder.py::test_a_partial_that_holds_a_paid_release_is_never_removed
 #           tests/unit/release/test_new_file.py::test_leftovers_of_a_killed_process_are_removed_by_the_next

@@ -26,7 +26,7 @@ from sfumato.release.declared_people import (
     value_contradictions,
 )
 from sfumato.release.exposed import CountedPeople, Exposed, known_alike, nearly_one_value, spelt_alike
-from sfumato.release.files import DAMAGED, TIMES, collected, distinct_texts, tally
+from sfumato.release.files import DAMAGED, TIMES, distinct_texts, read_whole, tally
 from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
 from sfumato.schema import Attribute, Schema, Values, parse_label
@@ -133,7 +133,7 @@ def examine_rows(
             problems.append(Problem(count, rule, "one line for each combination, as it was saved"))
         times = counted
     stated: StatedPeople | Problem | None = None
-    declared = None if people is None else collected(people, PEOPLE)
+    declared = None if people is None else read_whole(people, PEOPLE)
     if declared is not None:
         first = dict(zip(classes[::-1].tolist(), range(len(classes) - 1, -1, -1), strict=True))
         known = {tuple(rows[column][place] for column in by): number for number, place in first.items()}

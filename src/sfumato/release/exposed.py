@@ -94,7 +94,7 @@ class Exposed:
         return [f"{self.among(number)} {what.format(name)}{self.valueless(name)}" for name, number in found]
 
     def valueless(self, name: str) -> str:
-        """Say in how many of these classes the one value is that there is none; nothing where there is no such."""
+        """Say in how many of these classes the shared value is "missing"; return nothing if there are none."""
         return _valueless(self.missing.get(name, 0), self.alike.get(name, 0))
 
     def sentences(self) -> list[str]:

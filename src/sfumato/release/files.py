@@ -191,10 +191,10 @@ def tally(frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.DataFram
     counted: Any = frame.group_by(list(columns)) if columns else frame
     count = pl.len().cast(pl.Int64).alias(TIMES)
     lazy = counted.agg(count) if columns else counted.select(count)
-    return collected(lazy, name)
+    return read_whole(lazy, name)
 
 
-def collected(frame: pl.LazyFrame, name: str) -> pl.DataFrame:
+def read_whole(frame: pl.LazyFrame, name: str) -> pl.DataFrame:
     """Return a lazy table whole."""
     try:
         found: pl.DataFrame = frame.collect(engine="streaming")

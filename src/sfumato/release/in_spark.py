@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import ParameterError, ReleaseError, SfumatoError
-from sfumato.io.spark import Guarded, by_key, collected, frame_in, framed, is_session, quiet, quoted
+from sfumato.io.spark import Guarded, by_key, collected, frame_in, framed, is_session, quiet, spark_name
 from sfumato.release.files import digest
 from sfumato.release.tables import Column, PublishedTable
 
@@ -33,7 +33,7 @@ _BATCH = 100_000  # rows of a batch that a worker hands to Spark
 
 def spark_frame_of(table: PublishedTable, session: Any) -> Any:
     """Return a published table as a frame of Spark."""
-    columns_ddl = ", ".join(f"{quoted(c.name)} {'BIGINT' if c.texts is None else 'STRING'}" for c in table.columns)
+    columns_ddl = ", ".join(f"{spark_name(c.name)} {'BIGINT' if c.texts is None else 'STRING'}" for c in table.columns)
     with quiet():
         return _distinct(table, session).mapInArrow(Guarded(_Expanding(_texts_only(table))), columns_ddl)
 

@@ -196,7 +196,7 @@ EVERYTHING: Allowed = {  # what is kept elsewhere was allowed or paid for
     "allow_derived": True,
     "allow_repeated": True,
 }
-MOST_ROWS = 10**9  # written one by one; more are written with counts
+MOST_LISTED_ROWS = 10**9  # written one by one; more are written with counts
 _FAILURES = (Exception, pl.exceptions.PanicException)  # a panic of polars is not an Exception
 _BATCH = 200_000  # rows expanded at a time: about 20 MB for a dozen columns
 
@@ -535,7 +535,7 @@ def refuse_form(release: Release, *, counts: bool) -> None:
 
 
 def _long(release: Release) -> bool:
-    return release.form in COUNTED_FORMS and release.rows > MOST_ROWS
+    return release.form in COUNTED_FORMS and release.rows > MOST_LISTED_ROWS
 
 
 def _no_counts() -> ParameterError:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 from sfumato.errors import Problem
 from sfumato.schema.attribute import Kind, Role
 
-_MOST_ROWS = 10**15
+_MOST_DECLARED_ROWS = 10**15
 _Number = StrictInt | StrictFloat | str
 
 
@@ -76,7 +76,7 @@ class SchemaFile(_Strict):
     copies_are_people: StrictBool = False
     rows_per_person: StrictInt | None = Field(default=None, ge=1)
     not_person: list[str] = Field(default_factory=list)
-    rows: StrictInt | None = Field(default=None, ge=1, le=_MOST_ROWS)
+    rows: StrictInt | None = Field(default=None, ge=1, le=_MOST_DECLARED_ROWS)
     source: Literal["public", "data"] | None = None
     decide: list[str] = Field(default_factory=list)
     attribute: dict[str, AttributeFile] = Field(min_length=1)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.drafting import changed, decisions, keys_of, look_at
 from sfumato.drafting.infer_formats import Spelling
-from sfumato.errors import ParameterError
+from sfumato.errors import NOTHING, ParameterError
 from sfumato.release.atomic import write_whole
 from sfumato.web import edits
 from sfumato.web.budget import population
@@ -223,11 +223,13 @@ class Actions:
     def start_publish(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Publish: one command, started once."""
         if one(form, "confirm") != "yes":
-            raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
+            raise ParameterError(
+                "confirm", NOTHING, "the release is not confirmed", hint="tick the box that confirms it"
+            )
         stated = self.publishing.stated(project, form)
         if stated["breaks"] and not one(form, "allow-policy"):
             hint = "tick that it is published all the same, or choose another release"
-            raise ParameterError("release", "it", f"breaks your policy: {stated['breaks']}", hint=hint)
+            raise ParameterError("release", NOTHING, f"it breaks your policy: {stated['breaks']}", hint=hint)
         self.publishing.refuse_over(project, form)
         with project.locked():  # a second click waits here, then finds the run of the first, or its folder
             started_once(

@@ -502,7 +502,7 @@ def serve(
 
 @contextmanager
 def _page_that_leads_to(address: str, folder: Path) -> Iterator[Path]:
-    """Write a page that only its owner can read: the words of a browser's command are shown to every user."""
+    """Write a page that only its owner can read, because other users can see the browser's command line."""
     page = folder / "open.html"
     text = f'<!doctype html><title>Sfumato</title><meta http-equiv="refresh" content="0; url={address}">\n'
     write_whole(page, text, mode=0o600)

@@ -134,7 +134,9 @@ def as_dates(name: str, described: Callable[[str, str], str]) -> Edit:
         asked = [found for one in decisions(text) if one.attribute == name and (found := nearly_dates(one))]
         form = next((form for form in _DATES for _, said in asked if spoken(form or "%Y-%m-%d") == said), None)
         if form is None:
-            raise ParameterError("column", name, "does not hold dates with a few others", hint="reload the page")
+            raise ParameterError(
+                "column", name, "is not a column of dates with a few other values", hint="reload the page"
+            )
         made = described(str(keys.get("column", name)), form)
         (fresh,) = tomllib.loads(made)["attribute"].values()
         if fresh.get("kind") != "date":

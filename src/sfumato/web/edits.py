@@ -22,7 +22,7 @@ from sfumato.drafting import (
     without_unit_questions,
 )
 from sfumato.drafting.roles import newly_published, public_looking
-from sfumato.errors import ParameterError
+from sfumato.errors import NOTHING, ParameterError
 from sfumato.exact import number_fault
 from sfumato.schema.attribute import Role
 from sfumato.schema.formats import PLAIN_NUMBERS
@@ -93,7 +93,7 @@ def answers(form: Fields) -> Edit:
     """Close every question about some columns: the proposals stand."""
     names = list(form.get("column", ()))
     if not names:
-        raise ParameterError("column", "none", "is selected", hint="select at least one column")
+        raise ParameterError("column", NOTHING, "none is selected", hint="select at least one column")
     return lambda text: as_proposed(text, names)
 
 
@@ -117,7 +117,7 @@ def roles(form: Fields, described: Callable[[str, Role], str]) -> Edit:
     role: Role = one(form, "role")  # type: ignore[assignment]  # `with_roles` checks it
     names = list(form.get("column", ()))
     if not names:
-        raise ParameterError("column", "none", "is selected", hint="select at least one column")
+        raise ParameterError("column", NOTHING, "none is selected", hint="select at least one column")
 
     def edit(text: str) -> str:
         held = tomllib.loads(text).get("attribute", {})
@@ -260,7 +260,7 @@ def merge(name: str, form: Fields) -> Edit:
     gone = [value for value in form.get("value", ()) if value != target]
     if not gone or not target:
         hint = "select the spellings to replace, then choose the one to keep"
-        raise ParameterError("spelling", "none", "is selected to be replaced", hint=hint)
+        raise ParameterError("spelling", NOTHING, "none is selected to be replaced", hint=hint)
 
     def edit(text: str) -> str:
         keys = keys_of(text, name)
@@ -359,15 +359,15 @@ def ranges(form: Fields) -> Edit:
     """Give several columns of numbers the same ends and steps; a part of the form that is empty changes nothing."""
     names = list(form.get("column", ()))
     if not names:
-        raise ParameterError("column", "none", "is selected", hint="select at least one column")
+        raise ParameterError("column", NOTHING, "none is selected", hint="select at least one column")
     low, high, step = number(form, "low"), number(form, "high"), number(form, "step")
     if (low is None) != (high is None):
-        raise ParameterError("range", "an end", "is empty", hint="both ends; the upper one is not included")
+        raise ParameterError("range", NOTHING, "one end is empty", hint="fill in both; the upper one is not included")
     widths = {} if not one(form, "intervals") else _intervals(form, {}, "")
     ends = {} if low is None else {"range": [low, high]}
     keys = {**ends, **({} if step is None else {"step": step}), **widths}
     if not keys:
-        raise ParameterError("range", "nothing", "is filled in", hint="from 1 up to 6 in steps of 1")
+        raise ParameterError("range", NOTHING, "nothing is filled in", hint="from 1 up to 6 in steps of 1")
 
     def edit(text: str) -> str:
         others = [name for name in names if keys_of(text, name).get("kind") != "numeric"]
@@ -399,7 +399,7 @@ def _range(form: Fields, held: Mapping[str, Any], text: str) -> dict[str, Any]:
     keys = _source(form, held, text)
     typed = [one(form, "low"), one(form, "high")]
     if not all(typed):
-        raise ParameterError("range", "an end", "is empty", hint="both ends; the upper one is not included")
+        raise ParameterError("range", NOTHING, "one end is empty", hint="fill in both; the upper one is not included")
     date = one(form, "kind") == "date"
     if typed != [str(end) for end in held.get("range", ())]:
         keys["range"] = typed if date else [number(form, "low"), number(form, "high")]

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from sfumato.attacks.composing.against import ASSUMED
 from sfumato.claims.claim import described
 from sfumato.declare import plain_name
-from sfumato.errors import ParameterError, SfumatoError, in_percent
+from sfumato.errors import NOTHING, ParameterError, SfumatoError, in_percent
 from sfumato.frontiers import CHOSEN
 from sfumato.frontiers.sweep import written_as
 from sfumato.mechanisms.from_json import mechanism_of
@@ -189,7 +189,9 @@ class Publishing:
         """Return the command that publishes what was chosen."""
         found = choice or self.choice(project, form)
         if found is None:
-            raise ParameterError("release", "none", "is chosen", hint="choose one on Compare, or a method of your own")
+            raise ParameterError(
+                "release", NOTHING, "none is chosen", hint="choose one on Compare, or a method of your own"
+            )
         allowed = [f"--{flag}" for flag in _ALLOWED if one(form, flag)]
         earlier = [path.name for path in project.releases()]
         against = [word for name in form.get("against", ()) if name in earlier for word in ("--against", name)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.commuting.flows import FLOW_COLUMNS
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import NOTHING, ParameterError, SfumatoError
 from sfumato.visible import operand
 from sfumato.web.budget import population, refusal
 from sfumato.web.edits import Fields, entered, number, one
@@ -164,7 +164,9 @@ class Released:
     def start_map(self, project: Project, form: Fields, _names: Mapping[str, str]) -> str | None:
         """Draw synthetic homes: one command, started once."""
         if one(form, "confirm") != "yes":
-            raise ParameterError("confirm", "no", "the release was not confirmed", hint="tick the box that confirms it")
+            raise ParameterError(
+                "confirm", NOTHING, "the release is not confirmed", hint="tick the box that confirms it"
+            )
         self._refuse_over(project, form)
         with project.locked():
             (project.folder / "releases").mkdir(mode=0o700, exist_ok=True)

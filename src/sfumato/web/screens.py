@@ -13,6 +13,7 @@ from typing import Any
 from sfumato.drafting import keys_of, look_at, preview, profiles, text_of
 from sfumato.drafting.profile import UNREAD_TEXTS
 from sfumato.errors import ParameterError, Problem, SfumatoError
+from sfumato.raw_files import EXCEL, PARQUET, STATS
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import Background, RecentTables, schema_of
 from sfumato.web.cell_formats import read_as, reading_of, spelling_of_keys
@@ -184,6 +185,7 @@ class Screens:
         return {
             "projects": listed,
             "limit": self.workspace.upload_limit,
+            "accepted": [".csv", ".tsv", ".txt", ".gz", ".zst", *sorted(PARQUET | EXCEL | STATS)],
             "command": "sfumato draft FILE -o schema.toml",
             "workspace": self.workspace.folder.name,
         }
@@ -197,9 +199,8 @@ class Screens:
             **shown,
             "look": look,
             "options": project.options,
-            "text": suffix
-            not in (".parquet", ".pq", ".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".sav", ".dta", ".sas7bdat"),
-            "excel": suffix in (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"),
+            "text": suffix not in PARQUET | EXCEL | STATS,
+            "excel": suffix in EXCEL,
             "read_as": self._readings(project, look),
             "checked": self.checked(project) if look is not None and look["ok"] else {},
             "unread": [one for one in (look or {}).get("profiles", []) if one["unread"]],

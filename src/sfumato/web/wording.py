@@ -98,7 +98,7 @@ def attack_plainly(attack: Mapping[str, Any]) -> str:
 
 
 def attack_tried(attack: Mapping[str, Any]) -> bool:
-    """Say whether an attack had anything to try: one without a try says nothing, and its interval is everything.
+    """Return whether an attack made any attempt; without one, its result carries no information.
 
     >>> attack_tried({"targets": {"trials": 0}}), attack_tried({"targets": {"trials": 40}}), attack_tried({})
     (False, True, True)

@@ -32,7 +32,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ParameterError
+from sfumato.errors import NOTHING, ParameterError
 from sfumato.release.atomic import target_of, write_whole
 from sfumato.version import __version__
 from sfumato.visible import visible
@@ -292,7 +292,7 @@ class Project:
         with self.locked():
             earlier = sorted((self.folder / "undo").glob("*.toml"))
             if not earlier:
-                raise ParameterError("undo", "nothing", "there is no earlier version of the description")
+                raise ParameterError("undo", NOTHING, "there is no earlier version of the description")
             write_whole(self.schema_file, earlier[-1].read_text("utf-8"), mode=0o600)
             earlier[-1].unlink()
 
@@ -337,7 +337,7 @@ class Project:
         return resolved
 
     def releases(self) -> list[Path]:
-        """Return the folders of published releases, the newest first; what is still hidden is none."""
+        """Return the folders of published releases, newest first; folders still hidden are not included."""
         found = [path for path in self._with_manifest() if target_of(path) is None]
         return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 

@@ -271,18 +271,6 @@ def test_a_point_whose_worker_was_killed_is_retried_and_kept(clinic, tmp_path, d
     assert len(list((tmp_path / "kept").glob("*.json"))) == 2
 
 
-def test_what_an_earlier_version_kept_of_a_dead_worker_is_made_again(clinic, tmp_path):
-    folder = tmp_path / "kept"
-    first = sf.frontier(clinic, POINTS, workers=0, progress=False, keep=folder)
-    for file in folder.glob("*.json"):
-        held = json.loads(file.read_text())
-        held["found"] = {"failed": "the process that made this release stopped (too little memory?)"}
-        file.write_text(json.dumps(held))
-    again = sf.frontier(clinic, POINTS, workers=0, progress=False, keep=folder)
-    assert again.failed == ()
-    assert plain(again) == plain(first)
-
-
 def test_a_proved_claim_says_how_its_parameters_were_chosen(clinic, front):
     chosen = front.chosen(4)
     release = sf.publish(clinic, chosen)

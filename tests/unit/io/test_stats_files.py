@@ -13,6 +13,8 @@ from hypothesis import given, settings, strategies as st
 from sfumato.counts import check, read
 from sfumato.drafting import draft
 from sfumato.errors import ReadError
+from sfumato.io import source
+from sfumato.raw_files import STATS
 from sfumato.schema import Schema
 
 DAYS = [dt.date(2020, 1, 1), dt.date(2021, 2, 3), None, dt.date(2020, 1, 1)]
@@ -134,6 +136,10 @@ def test_damaged_files_get_a_message(tmp_path, suffix: str) -> None:
         read(path, SCHEMA)
     assert "nobody" not in str(caught.value)
     assert "check" in str(caught.value)
+
+
+def test_every_form_has_its_reader() -> None:
+    assert source._READERS.keys() == STATS
 
 
 def test_a_column_without_any_value_is_a_column(tmp_path) -> None:

@@ -136,6 +136,12 @@ def test_below_refuses_what_is_no_count(n):
         Entropy.seeded(1).below(n)
 
 
+def test_uniforms_are_the_upper_53_bits_of_one_word_each():
+    top = 2**64 - 1
+    drawn = Entropy(Script([0, 1 << 63, 2**11 - 1, top]))
+    assert drawn.uniforms(4).tolist() == [0.0, 0.5, 0.0, 1 - 2.0**-53]
+
+
 def test_permutation_is_uniform_even_when_words_tie():
     # Words of two values only, so that ties abound: over all scripts of first words, with ties broken
     # by scripts again, every order of three must be equally likely. Exact, by weights 2^-words read.

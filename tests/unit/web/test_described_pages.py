@@ -12,6 +12,7 @@ from tests.unit.web.served import HOME, client
 import sfumato as sf
 from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.frontiers.sweep import PRESETS, sweep
+from sfumato.raw_files import EXCEL, PARQUET, STATS
 from sfumato.web.choosing import Choosing
 from sfumato.web.publishing import overridden
 
@@ -41,6 +42,20 @@ def asked(web, address):
 def sent(web, address, **form):
     answer = web.post(address, data=form, headers=HOME)
     assert answer.status_code == 303, answer.text
+
+
+@pytest.mark.parametrize("suffix", [*sorted(PARQUET | EXCEL | STATS), ".csv", ".gz"])
+def test_only_text_files_are_offered_other_separators(web, suffix):
+    answer = web.put("/upload", params={"name": f"t{suffix}"}, content=b"a,b\n1,2\n", headers=HOME)
+    base = answer.json()["next"].rpartition("/")[0]
+    shown = web.get(f"{base}/file").text
+    assert ('name="delimiter"' in shown) == (suffix in {".csv", ".gz"})
+    assert ('name="sheet"' in shown) == (suffix in EXCEL)
+
+
+def test_every_form_can_be_chosen_for_upload(web):
+    accepted = re.search(r'accept="([^"]*)"', web.get("/").text)[1].split(",")
+    assert set(accepted) == {".csv", ".tsv", ".txt", ".gz", ".zst", *PARQUET, *EXCEL, *STATS}
 
 
 STAYS = "nr,days,plz,sex\n" + "".join(

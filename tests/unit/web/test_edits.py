@@ -202,9 +202,9 @@ def test_several_columns_of_numbers_get_the_same_range():
     assert (keys_of(wider, "Q1")["range"], keys_of(wider, "Q1")["step"]) == ([0, 10], 5)
     assert len(keys_of(wider, "Q1")["decide"]) == 2
     for wrong, said in (
-        ({**form, "column": []}, "is selected"),
-        ({**form, "high": [""]}, "is empty"),
-        ({**form, "low": [""], "high": [""]}, "is filled in"),
+        ({**form, "column": []}, "^column: none is selected. Hint: select at least one column.$"),
+        ({**form, "high": [""]}, "^range: one end is empty. Hint: fill in both"),
+        ({**form, "low": [""], "high": [""]}, "^range: nothing is filled in"),
         ({**form, "column": ["Q1", "town"]}, "is not read as numbers"),
     ):
         with pytest.raises(sf.ParameterError, match=said):

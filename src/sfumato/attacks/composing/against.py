@@ -154,7 +154,7 @@ _CHANGED = (
 
 @dataclass(frozen=True)
 class Against:
-    """`people` of `of` are below d together, `alone` already by the new release. Confidential.
+    """Of `of` people, `people` are below d by all releases together, `alone` by the new one alone. Confidential.
 
     They are people where the table says whose its rows are, each counted once; else rows.
     """

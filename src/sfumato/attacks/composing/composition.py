@@ -201,7 +201,7 @@ class _Target:
 
 @dataclass(frozen=True)
 class _People:
-    """`weight` is one person in all for the rows of each, None where every row is a victim."""
+    """`weight` adds up to 1 over the rows of each person; it is None if every row is a victim."""
 
     quasi: np.ndarray
     truth: np.ndarray | None

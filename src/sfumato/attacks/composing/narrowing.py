@@ -43,18 +43,16 @@ if TYPE_CHECKING:
 # The classes in which one release may hold each victim, under one of two readings.
 #
 # Source    Sattar et al., the dLink paper, definition 2 (the class where the record resides); by labels an outsider
-# may
-#           find several classes, as for Emu in table 2(b).
+#           may find several classes, as for Emu in table 2(b).
 # Claim     `by_label`: every group that has a box of at least one row whose labels hold all the values known of the
 #           victim. `by_home`: every group in which a row with the victim's values landed.
 # Because   labels are looked up attribute by attribute, and boxes of single values are joined; both equal the
-# definition.
+#           definition.
 # Checked   tests/claims/test_composition_attack.py::test_equals_the_slow_attack
 #           tests/claims/test_composition_attack.py::test_joined_boxes_are_the_boxes_that_hold
 #           tests/claims/test_composition_attack.py::test_emu_matches_two_classes
 # Silent on rows that were left out of a release: no class holds them. Where equal rows landed in several groups
-# (Anatomy
-#           may do so), `by_home` returns all of them.
+#           (Anatomy may do so), `by_home` returns all of them.
 # Cost      victims x boxes x attributes / 8 bytes of bit sets; a join where all boxes are single values.
 
 

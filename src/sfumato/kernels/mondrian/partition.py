@@ -27,8 +27,8 @@ import numpy.typing as npt
 from sfumato.arrays import Ints
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.cache import compiled, inlined
-from sfumato.kernels.conditions import MOST_ROWS, SIZE, Condition, Conditions, all_hold, bind
-from sfumato.kernels.linkage import link_score
+from sfumato.kernels.conditions import MOST_CUT_ROWS, SIZE, Condition, Conditions, all_hold, bind
+from sfumato.kernels.dlink.score import link_score
 from sfumato.kernels.mondrian.layout import (
     BOX,
     EXTREMES,
@@ -512,8 +512,8 @@ def _read(
             raise ParameterError(name, "codes", "must lie inside their domains")
     if not attributes:
         raise ParameterError("attributes", 0, "must name at least one quasi-identifier")
-    if counts.size and (counts.min() < 1 or int(counts.sum()) > MOST_ROWS):
-        raise ParameterError("weights", "rows", f"must be at least 1 each and {MOST_ROWS} in all")
+    if counts.size and (counts.min() < 1 or int(counts.sum()) > MOST_CUT_ROWS):
+        raise ParameterError("weights", "rows", f"must be at least 1 each and {MOST_CUT_ROWS} in all")
     return table, counts, carried
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from sfumato.arrays import Ints
 from sfumato.kernels.cache import borrowing, inlined
 from sfumato.kernels.conditions import Conditions, holds
-from sfumato.kernels.linkage import box_mass
+from sfumato.kernels.dlink.score import box_mass
 from sfumato.kernels.mondrian.layout import (
     BOX,
     COUNT,
@@ -49,7 +49,7 @@ from sfumato.kernels.mondrian.layout import (
     dense,
     sort_rows,
 )
-from sfumato.kernels.slack import spare
+from sfumato.kernels.mondrian.slack import spare
 
 TIED = 1e-9
 """Costs that differ by less, relatively, are compared to the last bit before one is left out by a bound."""
@@ -58,11 +58,10 @@ TIED = 1e-9
 # The compiled `widest` rule: the widest attribute first, cut at its median, the next where that is not allowed.
 #
 # Source    LeFevre, DeWitt & Ramakrishnan, Mondrian, ICDE 2006; Li & Li, KDD 2009, section 5;
-# docs/theory/partition.md.
+#           docs/theory/partition.md.
 # Claim     attributes are tried by falling (largest - smallest code) / (size - 1), ties in their order. The median
 #           is the smallest code with at least half of the rows at or below it; of the cuts below and above it the
-# more
-#           even one is tried first, ties the lower. The first allowed cut is taken.
+#           more even one is tried first, ties the lower. The first allowed cut is taken.
 # Because   widths are compared by integer cross-multiplication, evenness by |2 x left - n|.
 # Checked   tests/claims/test_mondrian_kernel.py::test_compiled_equals_the_reference
 # Silent on what is lost: the rule never looks at it.
@@ -234,10 +233,9 @@ def choose_widest(t: Layout, c: Conditions, s: Scratch, part: Part, n: int) -> b
 # How far the counts of many codes exceed an even share, kept up to date while rows move from right to left.
 #
 # Source    Fenwick, "A new data structure for cumulative frequency tables", Software: Practice & Experience 24(3),
-# 1994.
+#           1994.
 # Claim     `excess` returns what a loop over all codes would: for each side of a cut how many codes have more than
-# the
-#           even share, and by how much in all. Whole numbers, so the costs are the same to the last bit.
+#           the even share, and by how much in all. Whole numbers, so the costs are the same to the last bit.
 # Because   each side keeps, for every weight up to `TOP`, how many codes have it and their sum (two Fenwick trees);
 #           a code that may weigh more is looked at by itself: there are at most rows / TOP of them.
 # Checked   tests/claims/test_mondrian_kernel.py::test_wide_attributes_are_cut_like_narrow_ones

@@ -82,12 +82,10 @@ from sfumato.schema import Labels, Schema
 # Pay for the choice of h: how many of the specializations are kept.
 #
 # Source    The DiffGen paper, section 5, leaves "a good value of h" open and lets the owner try several, which no
-# budget
-#           covers. Selecting among nested prefixes by one exponential mechanism: docs/theory/diffgen.md.
+#           budget covers. Selecting among nested prefixes by one exponential mechanism: docs/theory/diffgen.md.
 # Claim     The choice is epsilon-DP on top of what the specializations cost.
 # Because   a prefix is a function of choices already made; its score, the rows in the largest class of their cell
-# less
-#           a public penalty, moves by 0 or 1 with one row, for all prefixes the same way.
+#           less a public penalty, moves by 0 or 1 with one row, for all prefixes the same way.
 # Checked   tests/claims/test_diffgen.py::test_the_whole_mechanism_keeps_its_epsilon
 #           tests/claims/test_audit.py::test_every_trap_has_a_mutant_that_is_caught
 # Silent on whether the penalty is the best one.

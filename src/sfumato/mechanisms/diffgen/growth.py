@@ -28,6 +28,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from sfumato.arrays import whole_sums
 from sfumato.counts import Cuts
 from sfumato.mechanisms.diffgen.scores import Rows, Score, sparse_scores
 from sfumato.randomness import Entropy, exponential_choice, permute_and_flip
@@ -38,8 +39,7 @@ from sfumato.schema import Attribute, Labels
 #
 # Source    Mohammed, Chen, Fung & Yu, KDD 2011, definition 3.3 and section 4.1 (cuts); outer runs of splits: eq. (7).
 # Claim     Which nodes there are, and every way to specialize each, follows from the schema and from the choices
-# already
-#           made; a cut always holds each code once.
+#           already made; a cut always holds each code once.
 # Because   nothing here takes data. A node is replaced by children that divide it.
 # Checked   tests/unit/mechanisms/test_diffgen_parameters.py::test_nodes
 #           tests/unit/mechanisms/test_diffgen_parameters.py::test_cuts_and_labels_agree
@@ -241,7 +241,7 @@ class OneWay:
         for at, size in enumerate(sizes):
             if size * classes <= ONE_TABLE:
                 key = codes[:, at].astype(np.int64) * classes + label
-                self._tables[at] = _running(_summed(key, weights, size * classes).reshape(1, size, classes))
+                self._tables[at] = _running(whole_sums(key, weights, size * classes).reshape(1, size, classes))
 
     def along(self, at: int) -> Iterator[np.ndarray]:
         """Yield the table of one attribute: running class counts, 1 x (size + 1) x classes."""
@@ -284,7 +284,7 @@ class CellTables:
         for first in range(0, self._cells, many):
             count = min(many, self._cells - first)
             held = slice(None) if count == self._cells else (self._cell >= first) & (self._cell < first + count)
-            part = _summed(key[held] - first * size * classes, self._weights[held], count * size * classes)
+            part = whole_sums(key[held] - first * size * classes, self._weights[held], count * size * classes)
             yield _running(part.reshape(count, size, classes))
 
     def specialize(self, at: int, node: Node, children: Sequence[Node]) -> None:
@@ -313,11 +313,6 @@ def _dense_scores(tables: Iterator[np.ndarray], asked: list[np.ndarray], score: 
             each = score.of(counts.reshape(-1, *counts.shape[2:]))
             totals[place] += each.reshape(cells, len(borders)).sum(axis=0)
     return totals
-
-
-def _summed(key: np.ndarray, weights: np.ndarray, length: int) -> np.ndarray:
-    # float64 sums of whole weights are exact below 2^53 rows.
-    return np.bincount(key, weights=weights, minlength=length).astype(np.int64)
 
 
 def _running(tables: np.ndarray) -> np.ndarray:

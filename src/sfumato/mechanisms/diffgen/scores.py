@@ -24,13 +24,12 @@ from sfumato.randomness import STEPS, rounded_log2_sums, rounded_sensitivity
 # How well a specialization tells the class: the scores DiffGen selects by, as whole numbers.
 #
 # Source    Mohammed, Chen, Fung & Yu, "Differentially private data release for data mining", KDD 2011, eq. (3) and
-# (4).
-#           Gini gain: Breiman et al., 1984, times the number of rows; docs/theory/diffgen.md proves its sensitivity.
+#           (4). Gini gain: Breiman et al., 1984, times the number of rows; docs/theory/diffgen.md proves its
+#           sensitivity.
 # Claim     One row added or removed moves a score by at most its `sensitivity`; those marked `monotone` all move the
 #           same way. One-way: max 1 (monotone), gain 1, infogain 1 bit, gini 2. In cells: max 1 (monotone), gini 1.
 # Because   a row is in one child. max: that child's largest count moves by 0 or 1. gini: sum of squares / size moves
-# by
-#           more than -1 and at most 1 in the child, and as much in the parent. infogain: docs/theory/diffgen.md, and
+#           by more than -1 and at most 1 in the child, and as much in the parent. infogain: docs/theory/diffgen.md, and
 #           one step for rounding. A floor of x moves by at most K when x does, K whole.
 # Checked   tests/claims/test_diffgen_scores.py::test_no_row_moves_a_score_by_more_than_its_sensitivity
 #           tests/claims/test_diffgen_scores.py::test_sensitivities_are_tight

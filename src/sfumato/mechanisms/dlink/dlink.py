@@ -34,8 +34,8 @@ from sfumato.claims.requirement import requirement_notes
 from sfumato.counts import RoutingTree
 from sfumato.declare import MaybeWhole, Rational, Whole, declare, hold, like, parameter
 from sfumato.errors import Infeasible, ParameterError
-from sfumato.kernels.linkage import CELLS, Link, score
-from sfumato.kernels.merging import GONE, JoinAxis, UnitedClasses, join_rules, new_index, unite
+from sfumato.kernels.dlink.merging import GONE, JoinAxis, UnitedClasses, join_rules, new_index, unite
+from sfumato.kernels.dlink.score import CELLS, Link, score
 from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Stage
 from sfumato.mechanisms.conditions import refuse_spellings
 from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model, least_k, refuse_unlinkable
@@ -290,7 +290,7 @@ def _satisfied(release: Release, requirement: Requirement) -> np.ndarray:
 #           tests/claims/test_dlink_release.py::test_classes_are_unions_of_the_base
 #           tests/claims/test_dlink_release.py::test_suppression_is_bounded_and_never_everything
 # Silent on what the choice of unions tells about the rows.
-# Cost      kernels/merging.
+# Cost      kernels/dlink/merging.
 
 
 UNIFORM_WEIGHT = 0.3  # as in Mondrian's `best`: what an even spread gets wrong, beside the width of labels

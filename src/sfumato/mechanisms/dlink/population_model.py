@@ -4,7 +4,7 @@ Source    Sattar et al., the dLink paper, definition 7 (record probability of GE
 Claim     the share of a label is the sum of the population shares of its values, that of `*` is 1; a value or code that
           occurs in the table never has probability 0. `refuse_unlinkable` raises exactly if the whole table in one
           class fails, and then every class of every partition fails.
-Because   shares are differences of one prefix sum that ends in 1; the score grows with every union (kernels/linkage).
+Because   shares are differences of one prefix sum that ends in 1; no union lowers the score (kernels/dlink/score).
 Checked   tests/claims/test_dlink_model.py::test_shares_of_labels_add_up_and_the_root_is_one
           tests/claims/test_dlink_model.py::test_zero_frequencies_are_refused
           tests/claims/test_dlink_model.py::test_infeasible_is_said_with_the_best_and_the_k_that_would_do
@@ -21,7 +21,7 @@ import numpy as np
 from sfumato.claims import AlphaK, KAnonymity, Linkability, Requirement
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.conditions import Condition, linkable
-from sfumato.kernels.linkage import CELLS, EXACT, INDEPENDENT, LINK_MARGIN, OWN, PRODUCT, ROBUST, Link, score
+from sfumato.kernels.dlink.score import CELLS, EXACT, INDEPENDENT, LINK_MARGIN, OWN, PRODUCT, ROBUST, Link, score
 from sfumato.schema import Attribute, JointCells, Population
 
 _MODES = {"exact": EXACT, "product": PRODUCT, "robust": ROBUST}

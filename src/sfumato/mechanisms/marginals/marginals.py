@@ -65,7 +65,7 @@ _NEARLY_EXACT = (
 
 ONES: Final = Fraction(1, 5)  # share of the budget for one-way tables
 CHOICES: Final = Fraction(1, 10)  # and for choosing among pairs and triples
-MOST_ROWS: Final = 2_000_000  # rows drawn; where there are more, each stands for several
+MOST_DRAWN_ROWS: Final = 2_000_000  # rows drawn; where there are more, each stands for several
 LARGEST_TOTAL: Final = 10**12
 
 
@@ -238,7 +238,7 @@ class Marginals:
         kept = _published(counts.schema)
         found = self.measured(counts, self._draws(kept, entropy), entropy)
         total = min(int(nearest_whole(np.array([found.total]))[0]), LARGEST_TOTAL)
-        times = -(-total // MOST_ROWS)  # how many rows each drawn row stands for
+        times = -(-total // MOST_DRAWN_ROWS)  # how many rows each drawn row stands for
         codes = found.rows(-(-total // times), entropy)
         lines, many = np.unique(codes, axis=0, return_counts=True)
         return exact_release(

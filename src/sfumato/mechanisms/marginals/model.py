@@ -155,12 +155,6 @@ def shrunk(noisy: Floats, expected: Floats, variance: float) -> Floats:
     return mean + (noisy - mean) * prior / (prior + variance)
 
 
-def uniforms(entropy: Entropy, size: int) -> Floats:
-    """Return numbers in [0, 1)."""
-    drawn: Floats = (entropy.words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return drawn
-
-
 class TreeModel:
     """Tables of the cliques of a junction tree; each sums to 1."""
 
@@ -250,7 +244,7 @@ def drawn_given(shares: Floats, group: NDArray[np.int64], entropy: Entropy) -> N
     start = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
     many = np.diff(np.append(start, number))
     rank = np.arange(number) - np.repeat(start, many)
-    point = (rank + np.repeat(uniforms(entropy, len(start)), many)) / np.repeat(many, many)
+    point = (rank + np.repeat(entropy.uniforms(len(start)), many)) / np.repeat(many, many)
     line = (np.arange(len(shares))[:, None] + cumulative).reshape(-1)
     found = np.clip(np.searchsorted(line, ranked + point, side="right") - ranked * width, 0, width - 1)
     values = np.empty(number, np.int64)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sfumato.arrays import whole_sums
 from sfumato.claims import AlphaK, Claim, KAnonymity, LDiversity, Requirement, split_linkability
 from sfumato.counts import Counts, Members, RoutingTree
 from sfumato.errors import Infeasible, ParameterError, count_of
@@ -259,7 +260,7 @@ def cut_table(
     left_out = 0
     while True:
         codes, weights = table.codes[stays], table.weights[stays]
-        overall = [_histogram(codes[:, at], weights, table.schema[table.names[at]].size) for at in places]
+        overall = [whole_sums(codes[:, at], weights, table.schema[table.names[at]].size) for at in places]
         rows = int(weights.sum())
         conditions: list[Condition] = []
         if checked is not None:
@@ -312,7 +313,7 @@ def _cut_by_people(table: Counts, requirement: Requirement, members: Members, op
     """Cut under shares of people; where the shares fail as a whole, under class sizes alone; then settle exactly."""
     weights, whole = shares(members, len(table.weights))
     sensitive = table.schema.sensitive
-    overall = [_histogram(table.codes[:, at], weights, table.schema[table.names[at]].size) for at in options.places]
+    overall = [whole_sums(table.codes[:, at], weights, table.schema[table.names[at]].size) for at in options.places]
     least = [least_people(part) for part in requirement.parts]
     sizes: list[Condition] = [compiled_size(max([1, *least]) * whole)]
     full = [*sizes, *compile_requirement(requirement, sensitive, overall, whole)]
@@ -369,10 +370,6 @@ def _spread(found: Partition, stays: np.ndarray) -> Partition:
     )
 
 
-def _histogram(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
-    return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
-
-
 def _axis(attribute: Attribute, edges: np.ndarray | None, *, nominal: NominalCuts, tight: bool) -> CutAttribute:
     label = BOX
     if tight:
@@ -414,7 +411,7 @@ def released(
         labels, ids = labels_of(attribute, at, table, parts, tight=tight, with_root=suppressed is not None)
         tables.append(labels)
         columns.append(ids)
-    weight = np.bincount(group[stays], weights=table.weights[stays], minlength=leaves).astype(np.int64)
+    weight = whole_sums(group[stays], table.weights[stays], leaves)
     notes = (*((TIGHT,) if tight else ()), *_by_list(schema.quasi, parts), *_by_contrast(schema, parts))
     if suppressed_out:
         were = count_of(suppressed_out, "row was", "rows were")

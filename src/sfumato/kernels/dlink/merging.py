@@ -24,7 +24,7 @@ import numpy as np
 
 from sfumato.arrays import Floats, Ints
 from sfumato.kernels.cache import compiled, inlined
-from sfumato.kernels.linkage import CELLS, Link, box_mass, link_score
+from sfumato.kernels.dlink.score import CELLS, Link, box_mass, link_score
 
 # What the merging of classes works on: how labels are joined, the classes, and a tree over them to search in.
 
@@ -179,7 +179,7 @@ def new_index(classes: UnitedClasses) -> Index:
 
 # Searching the tree over classes for the nearest one: labels joined, distances, bounds, best first.
 #
-# The claim and its tests are those of `merging`.
+# The claim and its tests are those at the head of this module.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
 # Compiled code: numba's int64 is not an `int` to mypy.
@@ -341,7 +341,7 @@ def nearest(
 
 # The tree over classes that merging searches in: built once, classes taken out and put in higher up.
 #
-# The claim and its tests are those of `merging`.
+# The claim and its tests are those at the head of this module.
 
 # mypy: disable-error-code="arg-type, assignment, no-any-return, return-value"
 # Compiled code: numba's int64 is not an `int` to mypy.
@@ -620,9 +620,3 @@ def unite(
         if into[i] != i and into[i] != GONE:
             into[i] = into[into[i]]
     return Merged(into, score, first[:unions], second[:unions], gone, failed, looked)
-
-
-@compiled
-def distance_between(t: Joins, c: UnitedClasses, i: int, j: int, weight: float) -> float:
-    """The distance of two classes, for a caller in Python."""
-    return distance(t, c, i, j, weight, np.inf)

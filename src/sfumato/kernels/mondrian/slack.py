@@ -1,4 +1,4 @@
-"""How many rows of a part are to spare: what a cut should leave over for the cuts after it.
+"""How many rows of a part are spare: how much slack a cut should leave for later cuts.
 
 Source    Ours (docs/theory/partition.md). The same thought for one attribute at a time: Fung, Wang & Yu, "Top-down
           specialization for information and privacy preservation", ICDE 2005 (gain per loss of anonymity).
@@ -20,7 +20,7 @@ from math import log
 import numpy as np
 
 from sfumato.arrays import Ints
-from sfumato.kernels.cache import compiled, inlined
+from sfumato.kernels.cache import inlined
 from sfumato.kernels.conditions import (
     DELTA,
     DISTINCT,
@@ -167,9 +167,3 @@ def spare(c: Conditions, n: int, counts: Ints) -> float:
             own = _by_lift(one, c.rows, c.overall, n, counts, first, last)
         least = min(least, own)
     return max(least, 0.0)
-
-
-@compiled
-def rows_to_spare(c: Conditions, n: int, counts: Ints) -> float:
-    """`spare` for a caller in Python."""
-    return spare(c, n, counts)

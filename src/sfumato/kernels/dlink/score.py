@@ -72,7 +72,7 @@ def _present(rho: float, n: float) -> float:
 
 
 @inlined
-def _together(rhos: Floats, d: int, n: float) -> float:
+def together(rhos: Floats, d: int, n: float) -> float:
     """Probability that d values all occur among n draws: sum over subsets T of (-1)^|T| (1 - sum of T)^n."""
     product = 1.0
     for i in range(d):
@@ -172,9 +172,9 @@ def _robust(k: Link, counts: Ints, j: int) -> float:
     if k.sizes.size == 1:
         return _further(shares, values, k.d - 1, k.draws)
     # Several others must share the same values: the most frequent ones in all of them, a lower bound.
-    together, total = _together(shares, k.d - 1, float(k.draws)), 1.0
+    all_of_them, total = together(shares, k.d - 1, float(k.draws)), 1.0
     for _ in range(k.sizes.size):
-        total *= together
+        total *= all_of_them
     return total
 
 
@@ -192,7 +192,7 @@ def link_score(k: Link, mass: float, counts: Ints, cells: Floats) -> float:
         total = 1.0
         for y in range(k.sizes.size):
             if k.mode == EXACT:
-                total *= _together(rhos, k.d, k.sizes[y])
+                total *= together(rhos, k.d, k.sizes[y])
             else:
                 for i in range(k.d):
                     total *= _present(rhos[i], k.sizes[y])
@@ -210,12 +210,6 @@ def box_mass(k: Link, a: int, low: int, high: int) -> float:
 def score(k: Link, mass: float, counts: Ints, cells: Floats) -> float:
     """`link_score` for a caller in Python."""
     return link_score(k, mass, counts, cells)
-
-
-@compiled
-def all_present(rhos: Floats, n: float) -> float:
-    """Probability that all of at most 12 values occur among n draws."""
-    return _together(rhos, rhos.size, n)
 
 
 @compiled
