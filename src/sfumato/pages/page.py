@@ -205,5 +205,5 @@ def _json(contents: dict[str, Any]) -> str:
     if kept.get("recommendation"):  # the method's name in plain words is for readers of the page
         kept["recommendation"] = {name: part for name, part in kept["recommendation"].items() if name != "plain"}
     if kept.get("release"):
-        kept["release"] = {name: part for name, part in kept["release"].items() if name != "asked"}
+        kept["release"] = {name: part for name, part in kept["release"].items() if name not in ("asked", "linked")}
     return json.dumps({"sfumato": __version__, **kept}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
