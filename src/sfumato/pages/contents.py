@@ -560,6 +560,7 @@ def steward_contents(
     command: str,
     source: tuple[str, str],
     without: str = "",
+    membership_public: bool = False,
 ) -> dict[str, Any]:
     """Return everything the steward may see; `without` says why nothing is recommended."""
     best = None if recommendation is None else recommendation.point.number
@@ -600,7 +601,7 @@ def steward_contents(
             for group in groups
         ],
         "policy": {"lines": policy.lines, "stated": policy.stated},
-        "closest": _closest(front, first) if recommendation is None and made else None,
+        "closest": _closest(front, first, membership_public) if recommendation is None and made else None,
         "axes": [_axis(front.on(one.name), shown, first, public) for one in front.axes],
         "truth": dict(front.truth),
         "asked": {} if best is None else dict(recommendation.point.panel.get("asked", {})) if recommendation else {},
@@ -655,10 +656,10 @@ def _axis(
     }
 
 
-def _closest(front: Frontier, first: Mapping[int, int]) -> dict[str, Any] | None:
+def _closest(front: Frontier, first: Mapping[int, int], public: bool) -> dict[str, Any] | None:
     """The release that is closest to keeping the policy, where none keeps it."""
     try:
-        point, broken = front.closest()
+        point, broken = front.closest(membership_public=public)
     except ValueError:  # nothing could be published at all
         return None
     if not broken:
