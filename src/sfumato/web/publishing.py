@@ -22,7 +22,7 @@ from sfumato.mechanisms.from_json import mechanism_of
 from sfumato.release.atomic import target_of
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import schema_of
-from sfumato.web.budget import budget, over, population, refusal, totals
+from sfumato.web.budget import budget, over, population, refusal, totals, unread
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
 from sfumato.web.methods import made, method_form, methods
@@ -250,6 +250,7 @@ class Publishing:
             "checked": self.screens.checked(project) if project.schema_text() is not None else None,
             "releases": [self.release(project, path) for path in project.releases()],
             "elsewhere": self._known_elsewhere(project),
+            "unread": unread(project),
         }
 
     def _policy(self, project: Project, choice: Choice) -> dict[str, Any]:

@@ -239,6 +239,15 @@ def test_a_problem_without_cells_does_not_end_in_a_colon(web):
         assert ", which nobody has decided<" in web.get(f"{base}/{page}").text
 
 
+def test_all_problems_are_counted_where_not_all_are_listed(web):
+    names = [f"x{at}" for at in range(60)]
+    base = uploaded(web, ",".join(names) + "\n" + ",".join("2" * 60) + "\n")
+    columns = "".join(f'[attribute.{name}]\nrole = "quasi"\nvalues = ["1", "3"]\n' for name in names)
+    sent(web, f"{base}/schema", toml=f'name = "t"\npopulation = "t"\nrows_per_person = 1\n{columns}')
+    assert len(asked(web, f"{base}/describe")["checked"]["problems"]) == 50
+    assert "60 problems, of which 50 are listed." in web.get(f"{base}/describe").text
+
+
 def test_a_number_of_rows_is_asked_for_in_the_form_it_must_have(web):
     page = web.get(f"{uploaded(web, STAYS)}/person").text
     pattern = re.search(r'name="public_rows"[^>]* pattern="([^"]+)"', page)[1]
@@ -317,6 +326,21 @@ def test_inspect_says_that_nothing_was_compared_yet(web):
     assert web.get(f"{base}/inspect.json").json()["point"] is None
     assert web.get(f"{base}/inspect/3").status_code == 422
     assert "There is no such page" in web.get(f"{base}/nothing").text
+
+
+def test_a_comparison_that_could_make_nothing_is_not_said_to_have_broken_the_policy(web, tmp_path):
+    base = uploaded(web, STAYS)
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    run = folder / "runs" / "compare-1"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text(json.dumps({"kind": "compare", "words": ["sfumato", "frontier"]}))
+    answer = {"ok": False, "error": "Infeasible", "message": "no release could be made and measured", "hint": ""}
+    (run / "out.json").write_text(json.dumps(answer))
+    (run / "code").write_text("3")
+    for page in ("inspect", "publish"):
+        text = web.get(f"{base}/{page}").text
+        assert "no release keeps the policy" not in text
+        assert "The last comparison recommends no release." in text
 
 
 @pytest.mark.parametrize(("mechanism", "said"), [(sf.Mondrian(k=5), False), (sf.NoisyTable(8), True)])

@@ -169,6 +169,23 @@ def test_releases_of_the_same_people_from_elsewhere_are_told(web, tmp_path):
     assert "the ledger knows 1 release of the same people" in web.get(address).text
 
 
+def test_a_ledger_that_cannot_be_read_is_not_an_empty_one(web, tmp_path):
+    """The page said that nothing was published yet and that no limit is set."""
+    base, _, ledger, schema = described(web, tmp_path)
+    ledger.limit("t", 2)
+    claim = sf.NoisyTable(1).claim(schema)
+    ledger.reserve("t", claim, "noisy-table").spend(claim)
+    file = tmp_path / "space" / "ledger.db"
+    file.write_bytes(file.read_bytes().replace(b"noisy-table", b"noisy-tablf"))
+    page = web.get(f"{base}/again").text
+    assert "No limit is set" not in page
+    assert "Nothing yet" not in page
+    assert "is damaged" in page
+    assert "No limit is set" not in web.get(f"{base}/policy").text
+    published = web.get(f"{base}/publish?method=mondrian&k=2").text
+    assert "other releases of the same people are not known" in published
+
+
 def test_delta_that_was_spent_is_shown(web, tmp_path):
     base, _, ledger, schema = described(web, tmp_path)
     claim = replace(sf.NoisyTable(1).claim(schema), promise=sf.ApproxDP(1, delta="1/1000"))
