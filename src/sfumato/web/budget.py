@@ -86,6 +86,8 @@ def budget(project: Project, planned: str | None = None) -> dict[str, Any]:
         words += f", and delta {plain(found.leaves[whose].delta)} of {plain(most.delta)}"
     if whose != found.population:
         words += f", by the limit of {visible(whose)}"
+    if found.left_for:
+        words += f", counted for {found.left_for}"
     if wanted:
         words += f"; {plain(wanted)} {'is planned' if wanted <= left else 'is more than that'}"
     used = min(max(1 - left / limit, Fraction(0)), Fraction(1))

@@ -171,6 +171,7 @@ class Publishing:
             "refused": "" if plan.refusal is None else str(plan.refusal),
             "allow": "" if plan.refusal is None else _flag_of({"hint": plan.refusal.hint}),
             "left": None if left is None else left.to_json(),
+            "left_for": "" if found is None else found.left_for,
             "over": "" if over_limit is None else over(over_limit),
             "population": schema.population or schema.name,
         }

@@ -103,7 +103,15 @@ def test_the_limit_of_the_whole_is_told_where_the_population_has_none(web, tmp_p
     assert again["budget"]["words"] == "epsilon 0 of 1 is left, by the limit of city"
     assert [one["population"] for one in again["entries"]] == ["city"]
     assert "No limit is set" not in web.get(f"{base}/again").text
-    assert "city" in web.get(f"{base}/publish.json?method=marginals&epsilon=1").json()["spends"]["over"]
+    ledger.declare_parts("city", ["others"])
+    moved = replace(mechanism.claim(schema), neighbours=Neighbours.REPLACE_ONE)
+    ledger.limit("city", 5)
+    ledger.reserve("others", moved, mechanism)
+    words = web.get(f"{base}/again.json").json()["budget"]["words"]
+    assert words == "epsilon 3 of 5 is left, by the limit of city, counted for replace-one"
+    page = web.get(f"{base}/publish?method=marginals&epsilon=1").text
+    assert "Left for t: epsilon 3, counted for replace-one." in page
+    assert "city" in web.get(f"{base}/publish.json?method=marginals&epsilon=2").json()["spends"]["over"]
 
 
 def test_a_population_accounted_in_another_unit_is_not_said_to_allow_it(web, tmp_path):
