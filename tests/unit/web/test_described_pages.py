@@ -13,6 +13,7 @@ import sfumato as sf
 from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.frontiers.sweep import PRESETS, sweep
 from sfumato.web.choosing import Choosing
+from sfumato.web.policies import judged_unmeasured
 from sfumato.web.publishing import overridden
 
 
@@ -357,3 +358,19 @@ def test_the_record_says_which_line_of_the_policy_does_not_apply(web, tmp_path, 
     page = web.get(f"{base}/record/release-1").text
     assert "at least 11" in page
     assert ("in every group does not apply to this release" in page) is said
+
+
+def test_a_policy_of_which_no_line_applies_is_not_said_to_be_kept(web, tmp_path):
+    """The record of a noisy table said: policy kept, yes; beside a line that says nothing about such a release."""
+    base = uploaded(web, STAYS)
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    claim = sf.NoisyTable(8).claim(sf.datasets.census(300).schema)
+    lines = judged_unmeasured({"k": 5}, claim.promise, proved=True)
+    run = folder / "runs" / "publish-1"
+    run.mkdir(parents=True)
+    about = {"release": "release-1", "policy": {"k": 5}, "lines": lines}
+    (run / "run.json").write_text(json.dumps({"kind": "publish", "words": ["sfumato", "publish"], **about}))
+    release = sf.publish(sf.datasets.census(300), sf.NoisyTable(8), seed=1, allow_noise=True)
+    release.save(folder / "releases" / "release-1", allow_rehearsal=True, allow_unaccounted=True)
+    record = web.get(f"{base}/record/release-1").text
+    assert "<dt>Policy kept</dt><dd>None of it applies to this release." in record
