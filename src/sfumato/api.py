@@ -271,6 +271,9 @@ def _published(
         for one in (*table.two_people(), *table.doubts(quick=True)):
             hint = f"{one.hint[:1].upper()}{one.hint[1:]}"
             warnings.warn(f"{one.path}: {one.rule}. {hint}", PublicationWarning, stacklevel=3)
+    else:
+        for text in mechanism.plan(schema).warnings:
+            warnings.warn(text, PublicationWarning, stacklevel=3)
     refuse_guesses(mechanism, table)
     entropy = Entropy.system() if seed is None else Entropy.seeded(seed)
     if ledger is not None:

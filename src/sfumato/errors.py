@@ -57,6 +57,11 @@ def in_percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def two_digits(number: float) -> str:
+    """Return a number with two digits, or as many as it has before the point: `0.25`, `7.5`, `100`, `1,234`."""
+    return f"{number:.2g}" if abs(number) < 10 else f"{number:,.0f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong: where, which rule, what to do, how many values or rows offend.

@@ -6,6 +6,7 @@ import json
 import math
 import random
 import tomllib
+import warnings
 from fractions import Fraction
 
 import polars as pl
@@ -67,6 +68,18 @@ def test_counts_that_are_practically_exact_are_said_to_be(method, files, tmp_pat
     assert "nobody is taken to have more than 1 row, as the publisher declares" in verdict
     dry = CliRunner().invoke(app, ["publish", method[0], *files, *asked, "--dry-run"])
     assert EXACT in " ".join(dry.output.split())
+
+
+@pytest.mark.parametrize("epsilon", [1, 10])
+def test_the_library_warns_once_before_anything_is_drawn(epsilon, files) -> None:
+    """Only the command and the web did."""
+    data, schema = files
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        release = sf.publish(sf.read(data, sf.Schema.load(schema)), sf.NoisyTable(epsilon, threshold=1))
+    said = [str(one.message) for one in caught if issubclass(one.category, sf.errors.PublicationWarning)]
+    assert [EXACT in text for text in said] == ([True] if epsilon == 10 else [])
+    assert [EXACT in text for text in release.warnings()] == ([True] if epsilon == 10 else [])
 
 
 def test_at_epsilon_one_nothing_of_it_is_said(files, tmp_path) -> None:

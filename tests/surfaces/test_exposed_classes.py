@@ -497,6 +497,19 @@ def test_a_value_that_one_person_has_is_named_where_it_is_spelt(source, said, fi
     assert "mayor" not in " ".join(found)
 
 
+def test_saving_while_publishing_warns_once(files, tmp_path) -> None:
+    """The refusals are gone through before anything is written, and were gone through again while it was."""
+    data, schema = files
+    table = sf.read(data, sf.Schema.load(schema))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sf.publish(table, sf.Mondrian(sf.TCloseness("0.6")), save_to=tmp_path / "out", allow_unaccounted=True)
+    said = [str(one.message) for one in caught if issubclass(one.category, PublicationWarning)]
+    assert said
+    assert len(said) == len(set(said))
+    assert {one.filename for one in caught} == {__file__}
+
+
 def test_a_page_adds_no_warning_of_python(files, tmp_path) -> None:
     page = ["--page", str(tmp_path / "p.html")]
     with warnings.catch_warnings():

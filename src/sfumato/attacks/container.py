@@ -215,7 +215,7 @@ class Container:
     def fits(self, release: Release) -> Fit:
         """A release that was read from a file or a folder."""
         if release.source is None:
-            return Fit("it was not read from a file")
+            return Fit("what is attacked was made in memory: there is no file to look at")
         return FITS if release.quasi else Fit("it publishes no quasi-identifier")
 
     def attempt(self, case: Case) -> Gain:

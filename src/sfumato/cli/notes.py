@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from sfumato.release import Release
     from sfumato.schema import Schema
 
-WARNING = "Warning: "  # how a note of a plan begins that is said before anything is drawn
-
 
 def budget_warnings(claim: Claim, schema: Schema, ledger: str | None) -> list[str]:
     """Say, before anything is drawn, that nobody counts or limits what is spent, and which names may be meant."""
@@ -51,9 +49,12 @@ def list_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
 
 def plan_warnings(mechanism: Mechanism, schema: Schema) -> list[str]:
     """Return the warnings of a plan that spends a budget: functions of the schema and the parameters alone."""
-    if mechanism.claim(schema).kind != "proved":
-        return []
-    return [note.removeprefix(WARNING).rstrip(".") for note in mechanism.plan(schema).notes if note.startswith(WARNING)]
+    return list(mechanism.plan(schema).warnings) if mechanism.claim(schema).kind == "proved" else []
+
+
+def warnings_after(release: Release) -> tuple[str, ...]:
+    """Return what a release warns of that the plan did not warn of before it was drawn."""
+    return () if release.claim.kind == "proved" else release.warnings()
 
 
 def table_warnings(table: Any, claim: Claim) -> list[str]:
@@ -142,7 +143,7 @@ def form_notes(release: Release, held_back: Collection[str] = ()) -> list[str]:
         if (noise := release.noise_lines) is not None:
             first = f"Counts carry so little noise that they are practically exact: {nearly_records(noise)}."
         return [first, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
-    return [*(f"Warning: {text}." for text in release.warnings()), *_never_cut(release, held_back)]
+    return [*(f"Warning: {text}." for text in warnings_after(release)), *_never_cut(release, held_back)]
 
 
 def _never_cut(release: Release, held_back: Collection[str]) -> list[str]:

@@ -20,13 +20,13 @@ from warnings import catch_warnings, simplefilter
 import click
 
 from sfumato.cli.notes import (
-    WARNING,
     budget_warnings,
     form_notes,
     list_warnings,
     plan_warnings,
     size_rows,
     table_warnings,
+    warnings_after,
     withheld,
     withheld_words,
 )
@@ -334,7 +334,11 @@ def run(mechanism: Mechanism, **options: Any) -> None:
     release, beside, warnings = _published(mechanism, schema, options)
     if options["as_json"]:
         against = {} if beside is None else {"against": beside.to_json()}
-        emit(_as_json(release, mechanism, schema, options) | {"warnings": [*warnings, *release.warnings()]} | against)
+        emit(
+            _as_json(release, mechanism, schema, options)
+            | {"warnings": [*warnings, *warnings_after(release)]}
+            | against
+        )
     else:
         _show(release, beside, mechanism, schema, options)
 
@@ -489,6 +493,8 @@ def _say_undecided(schema: Any, options: dict[str, Any]) -> None:
 
 def _show_stages(plan: Any, claim: Claim) -> None:
     """Tell what each stage will get and what error to expect, before anything is spent."""
+    from sfumato.mechanisms.base import WARNING
+
     _say_stages(plan, claim)
     for note in plan.notes:
         if not note.startswith(WARNING):

@@ -33,7 +33,7 @@ import numpy as np
 
 from sfumato.claims import Claim
 from sfumato.counts import Table
-from sfumato.errors import Infeasible, SfumatoError, count_of, in_percent
+from sfumato.errors import Infeasible, SfumatoError, count_of, in_percent, two_digits
 from sfumato.estimate import measured_attributes
 from sfumato.frontiers.axes import Axis, axis_words
 from sfumato.frontiers.evaluate import Task, figures_of_release, rehearsed
@@ -248,7 +248,7 @@ def price_of(point: Point) -> str:
         if "columns" in point.typical:
             said.append(f"These are the tables of {int(point.typical['columns'])} columns; the table has more.")
     for name, error in point.answers.items():
-        said.append(f"Counts by {name} are off by {100 * error.mean:.2g} % on average.")
+        said.append(f"Counts by {name} are off by {two_digits(100 * error.mean)} % on average.")
     return " ".join(said)
 
 
@@ -257,7 +257,7 @@ def typical_words(typical: Mapping[str, Any]) -> str:
     if not typical:
         return ""
     size, off = int(typical["count"]), float(typical["off"])
-    wrong = f"off by {_few(off)} ({100 * float(typical['share']):.2g} %)" if off else "exact"
+    wrong = f"off by {two_digits(off)} ({two_digits(100 * float(typical['share']))} %)" if off else "exact"
     return f"count of {size:,} is typically {wrong}"
 
 
@@ -265,10 +265,6 @@ def typical_in_tables(typical: Mapping[str, Any]) -> str:
     """Say which tables a typical count is one of, and how far it is off; nothing where the table has none."""
     tables = typical.get("of", "a quasi-identifier and another column")
     return f"in tables of {tables} a {typical_words(typical)}" if typical else ""
-
-
-def _few(number: float) -> str:
-    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
 
 
 def _share_lost(point: Point, utility: Scale) -> float:

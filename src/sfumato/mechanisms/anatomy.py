@@ -62,7 +62,7 @@ class Anatomy:
         """Promise l-diversity of the one sensitive attribute."""
         if len(schema.sensitive) != 1:
             names = ", ".join(attribute.name for attribute in schema.sensitive) or "none"
-            hint = "choose it with with_roles(sensitive=...)"
+            hint = 'leave role = "sensitive" to one column (in Python: with_roles(sensitive=...))'
             raise ParameterError("sensitive", names, "Anatomy needs exactly one sensitive attribute", hint=hint)
         requirement = LDiversity(self.l)
         refuse_spellings(requirement, schema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from sfumato.claims import Claim
 from sfumato.counts import Counts, Members, Table
@@ -93,6 +93,9 @@ class Forecast:
         }
 
 
+WARNING: Final = "Warning: "  # how a note of a plan begins that is said before anything is drawn
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What `--dry-run` prints: nothing of it was read off the data."""
@@ -102,6 +105,11 @@ class Plan:
     notes: tuple[str, ...] = ()
     refusal: SfumatoError | None = None  # why `publish` would not make it, unless it is forced to
     forecast: Forecast | None = None  # what the budget buys; of differential privacy alone
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notes that are said as warnings before anything is drawn."""
+        return tuple(note.removeprefix(WARNING).rstrip(".") for note in self.notes if note.startswith(WARNING))
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.declare import plain_name
-from sfumato.errors import count_of, in_percent
+from sfumato.errors import count_of, in_percent, two_digits
 from sfumato.frontiers import (
     CHOSEN,
     MEMBERSHIP,
@@ -411,7 +411,8 @@ def _column(one: Mapping[str, Any]) -> dict[str, Any]:
         }
         for name, b, a in zip(one["bins"], before, after, strict=True)
     ]
-    return {"name": one["name"], "role": one["role"], "moved": f"{100 * float(one['moved']):.2g} %", "rows": rows}
+    moved = f"{two_digits(100 * float(one['moved']))} %"
+    return {"name": one["name"], "role": one["role"], "moved": moved, "rows": rows}
 
 
 def _associations(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -437,7 +438,7 @@ def _identity(found: Mapping[str, Any], counted: tuple[str, str]) -> dict[str, A
     below = [f"{count_of(int(n), *counted)} in classes below {k}" for k, n in found["below"].items() if n]
     return {
         "highest": f"{most}{100 * float(found['highest']):.3g} %",
-        "average": f"{most}{100 * float(found['average']):.2g} %",
+        "average": f"{most}{two_digits(100 * float(found['average']))} %",
         "below": below,
     }
 

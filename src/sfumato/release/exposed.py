@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 _PLURAL = {"class": "es", "group": "s"}
+_EXACT = "practically exact"  # in the note of a mechanism whose noise is so small
 _MANY = 20  # rows of a class from which nearly all having one value is not chance
 _NEARLY = (19, 20)  # the share of its rows that have it, at least
 _COMMON = (9, 10)  # a value that this share of all rows have is expected in a class
@@ -117,8 +118,13 @@ def _valueless(missing: int, alike: int) -> str:
 
 
 def class_warnings(release: Release) -> tuple[str, ...]:
-    """Warn of classes of one person or of one sensitive value, whatever was required; nothing for drawn rows."""
-    if release.form not in ("generalized", "buckets") or release.claim.kind == "proved":
+    """Warn of classes of one person or of one sensitive value, whatever was required.
+
+    Of drawn rows, that hardly any noise is in them.
+    """
+    if release.claim.kind == "proved":
+        return tuple(note for note in release.notes if _EXACT in note)
+    if release.form not in ("generalized", "buckets"):
         return ()
     return (*_of_classes(release), *values_of_one_person(release))
 

@@ -331,6 +331,8 @@ class Release:
     def warnings(self) -> tuple[str, ...]:
         """Say what to look at before publishing: classes of one person or of one sensitive value, whatever is promised.
 
+        Of a differentially private release, that its noise is so small that counts are practically exact.
+
         A release that was loaded knows less than the one that was published: what needs the key of a person, or the
         values of the table, is not in its files.
 

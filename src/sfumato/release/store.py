@@ -216,6 +216,18 @@ def save(
     """
     _refuse_format(format)
     refuse_unsavable(release, **allowed)
+    _written(release, folder, format, counts=counts, engine=engine)
+
+
+def _written(
+    release: Release,
+    folder: str | PathLike[str] | NewFolder,
+    format: Format,  # noqa: A002
+    *,
+    counts: bool,
+    engine: Any = None,
+) -> None:
+    """Write what may be saved."""
     refuse_form(release, counts=counts)
     account = release.account
     paid = _paid(release)
@@ -272,7 +284,11 @@ def save_or_keep(
                 release.account.unsaved("refused before it was saved")
             raise
     try:
-        save(release, place, format=format, counts=counts, **allowed)
+        if release.claim.kind == "proved":
+            save(release, place, format=format, counts=counts, **allowed)
+        else:  # what may not be published is refused by now
+            _refuse_format(format)
+            _written(release, place, format, counts=counts)
     except _FAILURES as error:
         if not _paid(release) or place.partial.is_dir():  # what is whole says itself how it is finished
             raise

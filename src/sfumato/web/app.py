@@ -48,7 +48,7 @@ from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
-from sfumato.web.wording import attack_plainly, attack_tried, axis_plainly, page_words
+from sfumato.web.wording import attack_plainly, attack_tried, axis_plainly, page_words, said_on_page
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 COOKIE = "sfumato"
@@ -223,7 +223,7 @@ class App:
                 elsewhere = await asyncio.to_thread(work, project, form, names)
             except SfumatoError as error:
                 if wants_json:
-                    return JSONResponse({"ok": False, **error.as_json()}, status_code=422)
+                    return JSONResponse({"ok": False, **said_on_page(error.as_json())}, status_code=422)
                 page, hash_, place = where.partition("#")  # the message is part of the address before its place
                 mark = "&" if "?" in page else "?"
                 said = quote(page_words(str(error))[:600])
@@ -249,7 +249,7 @@ class App:
                 request.query_params.get("name", "table.csv"), request.stream(), declared=size
             )
         except SfumatoError as error:
-            return JSONResponse({"ok": False, **error.as_json()}, status_code=413)
+            return JSONResponse({"ok": False, **said_on_page(error.as_json())}, status_code=413)
         except ClientDisconnect:
             return JSONResponse({"ok": False, "message": "the upload was cut off"}, status_code=400)
         return JSONResponse({"ok": True, "next": f"/p/{project.id}/file"})
@@ -301,7 +301,7 @@ class App:
         try:
             await asyncio.to_thread(self.actions.take_hierarchy, project, name, body)
         except SfumatoError as error:
-            return JSONResponse({"ok": False, **error.as_json()}, status_code=422)
+            return JSONResponse({"ok": False, **said_on_page(error.as_json())}, status_code=422)
         return JSONResponse({"ok": True, "next": f"/p/{project.id}/column/{quote(name, safe='')}"})
 
     async def download(self, request: Request) -> Response:

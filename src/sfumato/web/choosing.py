@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.declare import plain_name
-from sfumato.errors import ParameterError, SfumatoError, count_of
+from sfumato.errors import ParameterError, SfumatoError, count_of, two_digits
 from sfumato.frontiers import typical_in_tables
 from sfumato.frontiers.sweep import PRESETS
 from sfumato.visible import shell_command
@@ -544,7 +544,7 @@ def _gains(risks: Mapping[str, Any]) -> list[str]:
 
 
 def _more(gain: float) -> str:
-    return f"{100 * gain:.2g} points more" if gain > 0 else "no more"
+    return f"{two_digits(100 * gain)} points more" if gain > 0 else "no more"
 
 
 def _breaks(point: Mapping[str, Any]) -> str:

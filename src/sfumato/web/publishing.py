@@ -30,7 +30,7 @@ from sfumato.web.methods import made, method_form, methods
 from sfumato.web.policies import basis_of, broken, earlier_policies, judged, judged_unmeasured
 from sfumato.web.runs import Run, ended, runs_of
 from sfumato.web.screens import Screens
-from sfumato.web.wording import method_plainly, page_words
+from sfumato.web.wording import method_plainly, page_words, said_on_page
 from sfumato.web.workspace import Project, safe_name
 
 _DICTIONARY = 40_000  # letters that are shown
@@ -159,7 +159,7 @@ class Publishing:
             plan = sf.plan(schema, choice.mechanism, forecast=False)
             over_limit = refusal(project, claim, choice.mechanism)
         except SfumatoError as error:
-            return {"refused": str(error)}
+            return {"refused": page_words(str(error))}
         found = totals(project)
         left = None if found is None else found.left
         return {
@@ -233,7 +233,7 @@ class Publishing:
             **self.screens.frame(project, "publish", command),
             "run": latest,
             "ended": ended(project, runs[0] if runs else None),
-            "answer": answer if isinstance(answer, Mapping) else None,
+            "answer": shown_answer(answer),
             "allow": _flag_of(answer),
             "refusal": refusal_of(answer),
             "query": urlencode([(name, text) for name, texts in form.items() for text in texts if text]),
@@ -440,11 +440,18 @@ def _state(entry: Any) -> tuple[str, Sequence[str]]:
     return ("spent, saving was not confirmed", entry.meant) if entry.meant else ("spent", ())
 
 
+def shown_answer(answer: Any) -> Mapping[str, Any] | None:
+    """Return what a command answered, and of a refusal the reason in the words of a page."""
+    if not isinstance(answer, Mapping):
+        return None
+    return answer if answer.get("ok") else said_on_page(answer)
+
+
 def refusal_of(answer: Any) -> dict[str, str]:
     """Return why nothing was published and what to do about it, in the words of a page: no names of flags."""
     if not isinstance(answer, Mapping) or answer.get("ok"):
         return {}
-    message = str(answer.get("message", "")).partition(" Hint:")[0]
+    message = page_words(str(answer.get("message", "")).partition(" Hint:")[0])
     hint = page_words(str(answer.get("hint", "")))
     return {"message": message, "hint": hint[:1].upper() + hint[1:]}
 

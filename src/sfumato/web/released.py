@@ -15,7 +15,7 @@ from sfumato.visible import operand
 from sfumato.web.budget import population, refusal
 from sfumato.web.edits import Fields, entered, number, one
 from sfumato.web.policies import basis_of, judged_by_attacks
-from sfumato.web.publishing import Publishing, overridden, refusal_of
+from sfumato.web.publishing import Publishing, overridden, refusal_of, shown_answer
 from sfumato.web.runs import Run, ended, runs_of, started_once
 from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly
@@ -53,7 +53,7 @@ class Released:
             **self.screens.frame(project, "publish", self.attack_words(project, name)),
             "name": name,
             "run": None if run is None else run.to_json(),
-            "answer": answer if isinstance(answer, Mapping) else None,
+            "answer": shown_answer(answer),
             "refusal": refusal_of(answer),
             "policy_limits": bool(project.policy().get("limits")),
             "changed": changed,
@@ -154,7 +154,7 @@ class Released:
             "given": run.about.get("form", {}) if run is not None and refused else {},  # to be mended, not typed again
             "run": None if run is None else run.to_json(),
             "ended": ended(project, run),
-            "answer": answer if isinstance(answer, Mapping) else None,
+            "answer": shown_answer(answer),
             "maps": maps,
             "geography": (project.folder / "geography.csv").is_file(),
             "free": self.publishing.free(project),

@@ -41,6 +41,7 @@ _PHRASES = (
 _UNIT = re.compile(r"(?<=\d) nats\b")
 _SAY_YES = re.compile(r"(?:[,;]? or )?(?:allow it with )?allow_\w+=True \(--[\w-]+\)( publishes it anyway)?")
 _CLICKS = (  # what the schema file or the command line would be given, as what is clicked
+    (re.compile(r" \(in Python: \w+\([^()]*\)\)"), ""),
     (re.compile(r" \(tight=False\)| \(--against [\w.]+, or sf\.attacks\.against\)"), ""),
     (re.compile(r'write source = "public"(, once for all columns or for each)?'), "tick that it is, at the column"),
     (re.compile(r"groups = \{ group = \[values that are alike\] \}, or a hierarchy"), "group those that are alike"),
@@ -165,6 +166,15 @@ def form_words(text: str) -> str:
 
     said, command, words = text.partition("sfumato ")
     return f"{_FLAG.sub(field, said)}{command}{words}"
+
+
+def said_on_page(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer that says why nothing was done, as a page says it; what a command prints names its flags.
+
+    >>> said_on_page({"ok": False, "message": "no. Hint: a yes, or allow_noise=True (--allow-noise)."})["message"]
+    'no. Hint: a yes.'
+    """
+    return {**answer, **{name: page_words(str(answer[name])) for name in ("message", "hint") if answer.get(name)}}
 
 
 def page_words(text: str) -> str:

@@ -11,10 +11,11 @@ from tests.claims.planted_people import PLANTED, drawn
 import sfumato as sf
 from sfumato.cli.frontier import _gains
 from sfumato.counts import Table
-from sfumato.errors import Infeasible
+from sfumato.errors import Infeasible, two_digits
 from sfumato.frontiers import AxisMeasure, Frontier, Point, Spread
-from sfumato.frontiers.recommend import Anchors, _doubts
+from sfumato.frontiers.recommend import Anchors, _doubts, typical_words
 from sfumato.frontiers.result import with_efficient
+from sfumato.web.choosing import _more
 
 
 def frontier_of(pairs, *, suppressed=(0.0, 1.0), raw=(1.0, 0.0), better="less", **extra):
@@ -37,6 +38,13 @@ def frontier_of(pairs, *, suppressed=(0.0, 1.0), raw=(1.0, 0.0), better="less", 
 
 SOME = [(0.05, 0.9), (0.1, 0.3), (0.2, 0.1), (0.2, 0.1), (0.25, 0.2), (0.8, 0.0)]
 figures = st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.5, 0.9])
+
+
+def test_no_figure_is_written_with_an_exponent():
+    """A gain of 100 points was printed as 1e+02."""
+    assert [two_digits(number) for number in (0.25, 7.5, 99.6, 100.0, 1234.0)] == ["0.25", "7.5", "100", "100", "1,234"]
+    assert typical_words({"count": 10, "off": 10.0, "share": 1.0}) == "count of 10 is typically off by 10 (100 %)"
+    assert _more(1.0) == "100 points more"
 
 
 @given(st.lists(st.tuples(figures, figures), min_size=1, max_size=9), figures, figures)

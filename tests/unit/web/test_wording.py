@@ -11,7 +11,16 @@ from sfumato.frontiers.axes import ATTACKED, RISKS
 from sfumato.mechanisms import REGISTRY
 from sfumato.registry import Head, heads
 from sfumato.web.methods import method_form, methods
-from sfumato.web.wording import attack_plainly, axis_plainly, form_words, method_plainly, page_words, plainly
+from sfumato.web.publishing import refusal_of, shown_answer
+from sfumato.web.wording import (
+    attack_plainly,
+    axis_plainly,
+    form_words,
+    method_plainly,
+    page_words,
+    plainly,
+    said_on_page,
+)
 
 
 def test_a_term_follows_plain_words_where_it_is_first_named():
@@ -95,6 +104,23 @@ def test_an_attack_is_named_by_what_it_tries():
 def test_a_repeated_release_is_refused_without_names_of_flags():
     hint = "try them together first (--against ledger.db, or sf.attacks.against), or allow it with allow_repeated=True"
     assert page_words(f"{hint} (--allow-repeated)") == "try them together first"
+
+
+def test_what_a_page_answers_is_in_its_words():
+    """The message of a refusal named --against, allow_repeated and with_roles, which nobody can click."""
+    schema = {"town": {"role": "quasi", "values": ["a", "b"]}}
+    schema |= {name: {"role": "sensitive", "values": ["x", "y"]} for name in ("ill", "smokes")}
+    with pytest.raises(sf.ParameterError) as refused:
+        sf.Anatomy(2).claim(sf.Schema.parse({"name": "t", "attribute": schema}))
+    hint = "try them together first (--against ledger.db, or sf.attacks.against), or allow it with allow_repeated=True"
+    repeated = sf.ReleaseError("the ledger knows an earlier release", hint=f"{hint} (--allow-repeated)")
+    for error, said in ((refused.value, "leave “Private” to one column"), (repeated, "try them together first")):
+        answer = said_on_page({"ok": False, **error.as_json()})
+        assert answer["hint"] == said
+        assert answer["message"].endswith(f"Hint: {said}.")
+        assert shown_answer({"ok": False, **error.as_json()}) == answer
+        assert refusal_of({"ok": False, **error.as_json()})["hint"] == said[:1].upper() + said[1:]
+    assert shown_answer({"ok": True, "message": "--k"}) == {"ok": True, "message": "--k"}
 
 
 def test_how_a_file_writes_numbers_and_dates_is_asked_without_keys():

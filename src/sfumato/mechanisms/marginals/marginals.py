@@ -27,7 +27,7 @@ import numpy as np
 
 from sfumato.claims import Claim, ConcentratedDP, Neighbours, PureDP
 from sfumato.declare import MaybeRational, Rational, declare, like, parameter, to_json
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, two_digits
 from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.exact_release import exact_release
@@ -185,8 +185,8 @@ class Marginals:
             notes.append(
                 f"With {rows:,} rows ({known}) noise is expected to move at most {share:.2g} of the rows of a middling "
                 "pair table, before it is smoothed; a count of 200 will be off by about "
-                f"{min(size, 200):.2g} there. How far the tables miss a question about more attributes is not known "
-                "before."
+                f"{two_digits(min(size, 200))} there. How far the tables miss a question about more attributes is not "
+                "known before."
             )
         if expected.nearly_exact:
             notes.append(f"Warning: {_NEARLY_EXACT}. Ask for a smaller epsilon.")
