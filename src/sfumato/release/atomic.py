@@ -78,7 +78,7 @@ def partial_of(target: Path) -> Path:
 
 
 def target_of(partial: Path) -> Path | None:
-    """Return the place a partial was made for, None where the name is not that of a partial."""
+    """Return the place a partial was made for, None if the name is not that of a partial."""
     found = _PATTERN.fullmatch(partial.name)
     return None if found is None else partial.parent / found["name"]
 
@@ -166,7 +166,7 @@ def flush(path: Path) -> None:
 
 
 def _locked(path: Path) -> int | None:
-    """Return a handle that holds the lock of a file or folder, None where locks do not work.
+    """Return a handle that holds the lock of a file or folder, None if locks do not work.
 
     Raises BlockingIOError where another process holds it, another OSError where it cannot be opened.
     """

@@ -109,7 +109,7 @@ def examine_rows(
     count: str | None = None,
     people: pl.LazyFrame | None = None,
 ) -> Examined:
-    """Examine one table of rows; `columns` says where each attribute stands, `people` what was declared of people.
+    """Examine one table of rows; `columns` names the column of each attribute, `people` is what was declared of people.
 
     `count` names a column that says how many rows a line stands for.
     """
@@ -161,7 +161,7 @@ def examine_rows(
 def examine_bucket_tables(
     schema: Schema, data: pl.LazyFrame, groups: pl.LazyFrame, asked: Requirement | None, *, group: str, count: str
 ) -> Examined:
-    """Examine buckets: classes are the groups, what they carry stands in the second table, sizes must agree."""
+    """Examine buckets: classes are the groups, what they carry is in the second table, sizes must agree."""
     boxes = tally(data, data.collect_schema().names(), "data")
     held = tally(groups, groups.collect_schema().names(), "groups")
     times = held[TIMES].to_numpy()
@@ -388,7 +388,7 @@ def _people(
 
 
 def _stated_counts(attribute: Attribute, stated: StatedPeople | None, read: Texts) -> tuple[Any, CountedPeople] | None:
-    """Return the declared people with each value, classes x values; None where none are, or no row has a value."""
+    """Return the declared people with each value, classes x values; None if none are, or no row has a value."""
     if stated is None or attribute.name not in stated.values:
         return None
     from scipy.sparse import csr_matrix

@@ -173,7 +173,7 @@ def _public_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[D
 
 
 def _names(attribute: Attribute, part: _Part) -> dict[_Part, str]:
-    """Return what stands in the published text of one interval: names of nodes, or of both ends."""
+    """Return the parts of the published text of one interval: names of nodes, or of both ends."""
     text = label_name(attribute, [part])
     low, high = part
     listed = isinstance(attribute.domain, Values) and attribute.ordered

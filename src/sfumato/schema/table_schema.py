@@ -199,7 +199,7 @@ class Schema:
 
     @property
     def cap(self) -> int | None:
-        """At most how many rows of each person reading keeps; None where it keeps all."""
+        """At most how many rows of each person reading keeps; None if it keeps all."""
         return self.rows_per_person if self.person and self.rows_stated else None
 
     @property
@@ -313,7 +313,7 @@ class Schema:
         if not self.person_in_question:
             return []
         rule = "the key by which people are counted is still a question"
-        hint = "delete the question from `decide`, or the key where it is none; --undecided publishes all the same"
+        hint = "delete the question from `decide`, or the key if it is not one; --undecided publishes all the same"
         return [Problem("person", rule, hint)]
 
     def refuse_data_domains(self, names: Sequence[str]) -> None:

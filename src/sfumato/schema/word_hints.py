@@ -302,7 +302,7 @@ def _parties(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _related(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return a pair of columns for each relation of which either side has a column that identifies it or is private.
+    """Return a pair of columns for each relation with a column on either side that identifies it or is private.
 
     Not of a column that names both sides, such as the age of a mother when her child was born.
     """

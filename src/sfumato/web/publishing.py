@@ -104,7 +104,7 @@ class Publishing:
         return "people" if schema_of(project).unit == "person" else "rows"
 
     def judged(self, project: Project, choice: Choice) -> list[dict[str, str]]:
-        """Say of each line of the policy whether a release keeps it, by a comparison of the table as described now."""
+        """State for each policy line whether a release keeps it, by a comparison of the table as described now."""
         policy, asked = project.policy(), json.loads(json.dumps(written_as(choice.mechanism)))
         for run in runs_of(project.folder, "compare"):
             if run.state != "done" or run.about.get("basis") != basis_of(project):
@@ -176,7 +176,7 @@ class Publishing:
         }
 
     def refuse_over(self, project: Project, form: Fields) -> None:
-        """Raise where a limit of the ledger does not allow what was chosen: the file need not be read for that."""
+        """Raise if a limit of the ledger does not allow what was chosen: the file need not be read for that."""
         choice = self.choice(project, form)
         if choice is None:
             return
@@ -427,7 +427,7 @@ def _entry(entry: Any) -> dict[str, Any]:
 
 
 def _state(entry: Any) -> tuple[str, Sequence[str]]:
-    """Say what became of an entry, and the folders to name beside it; published is only what is known to be saved."""
+    """State what became of an entry, and which folders to name with it; "published" only if it is known to be saved."""
     if entry.state != "spent":
         return str(entry.state), ()
     if entry.unsaved:
