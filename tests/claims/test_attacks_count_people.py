@@ -143,6 +143,17 @@ def test_a_class_of_one_persons_rows_hides_nobody():
     assert sorted(shared.records.chance.tolist()) == [0.25, 0.75]
 
 
+def test_groups_that_agree_in_labels_do_not_count_a_row_twice():
+    """Buckets of two, and four people alike: each of them was said to be found for 1 in 2, as their row was in both."""
+    table = visits([(f"p{at}", at // 4, "a", ("flu", "asthma", "burn", "gout")[at % 4], "x") for at in range(16)])
+    rows = {"age": [at // 4 for at in range(16)], "ward": "a", "bucket": [at // 2 for at in range(16)]}
+    frame = pl.DataFrame(rows).with_columns(pl.Series("ill", ["flu", "asthma", "burn", "gout"] * 4), drug=pl.lit("x"))
+    release = sf.Release.read(frame, SCHEMA, groups="bucket")
+    assert len(np.unique(release.boxes.labels, axis=0)) < len(release.boxes)
+    found = Identity().run([release], EVERYTHING, table)
+    assert set(found.records.chance.tolist()) == {1 / 4}
+
+
 def test_the_risk_of_the_prosecutor_is_by_people():
     """A class of 10 people with 24 rows was said to hide each among 24."""
     rows = [(f"p{at}", 30 + at // 10, "a", ("flu", "gout")[at % 2], "x") for at in range(20) for _ in range(1 + at % 3)]

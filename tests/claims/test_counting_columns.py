@@ -75,6 +75,41 @@ def test_a_cross_table_is_known_by_its_look(name, share):
     assert not [one for one in sf.read(frame, schema(not_person=[name])).suspected_keys() if "table of" in one.rule]
 
 
+@pytest.mark.parametrize("head", [{}, {"rows_per_person": 1}])
+def test_a_cross_table_with_an_unpublished_column_is_known_too(head):
+    """With a column left out the others repeat, and a table of counts was published as one of people."""
+    rng = random.Random(4)
+    frame = pl.concat(
+        cells("zzz", at).with_columns(pl.lit(channel).alias("channel")) for at, channel in enumerate("op")
+    )
+    frame = frame.with_columns(pl.Series("note", [rng.choice("xyz") for _ in range(frame.height)]))
+    column = {"zzz": {"role": "sensitive", "kind": "numeric", "range": [0, 10]}}
+    parsed = sf.Schema.parse({"name": "t", **head, "attribute": {**QUASI, **column}})
+    (found,) = sf.read(frame, parsed).suspected_keys()
+    assert found.path == "attribute.zzz"
+    assert "no two rows agree in the other published columns and in channel, as in a table of counts" in found.rule
+    with pytest.raises(sf.SchemaError, match="as in a table of counts"):
+        sf.publish(sf.read(frame, parsed), sf.Mondrian(sf.KAnonymity(5)))
+    agreeing = pl.concat([frame, frame.head(1)])
+    assert not [one for one in sf.read(agreeing, parsed).suspected_keys() if "table of" in one.rule]
+
+
+def test_people_with_unpublished_columns_are_no_cross_table():
+    rng = random.Random(5)
+    size = 2000
+    known = {"age": [rng.randrange(18, 80) for _ in range(size)], "sex": [rng.choice("FM") for _ in range(size)]}
+    frame = pl.DataFrame(known | {"illness": [rng.choice(["flu", "gout", "none"]) for _ in range(size)]})
+    whose = {
+        "number": [*range(size)],
+        "household": [at // 3 for at in range(size)],
+        "seat": [at % 3 for at in range(size)],
+    }
+    more = {name: [rng.randrange(9) for _ in range(size)] for name in ("children", "rooms", "score", "visits_before")}
+    frame = frame.with_columns(pl.Series(name, values) for name, values in (whose | more).items())
+    found = sf.read(frame, schema()).suspected_keys()
+    assert not [one for one in found if "table of" in one.rule]
+
+
 def test_people_with_a_whole_number_are_no_cross_table(monkeypatch):
     rng = random.Random(3)
     rows = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.claims.planted_people import PLANTED, drawn, made, planted
 
@@ -61,6 +62,19 @@ def test_equals_the_slow_attack(mechanism):
         total += sum(int(boxes.weight[box]) for box in near[0] & near[1]) / (many[0] * many[1])
     found = Linkage().run([release], EVERYTHING, planted(rows))
     assert found.targets.successes == pytest.approx(total)
+
+
+def test_suppressed_rows_are_not_looked_at():
+    """They lie nearest to everybody, so that one in 10 of them hid people who are alone in their row."""
+    alone = planted([[10 * at, at, 0] for at in range(20)])
+    names = [attribute.name for attribute in PLANTED.quasi]
+    texts = {name: [PLANTED[name].text(int(code)) for code in alone.codes([name])[:, 0]] for name in names}
+    frame = pl.DataFrame({name: [*column[:18], "*", "*"] for name, column in texts.items()})
+    secret = PLANTED.carried[0]
+    frame = frame.with_columns(pl.lit(secret.text(0)).alias(secret.name))
+    release = sf.Release.read(frame, PLANTED)
+    assert release.suppressed_group is not None
+    assert Linkage().run([release], EVERYTHING, alone).targets.successes >= 18
 
 
 def test_others_far_from_every_row_are_not_passed_over():

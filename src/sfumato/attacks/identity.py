@@ -4,8 +4,10 @@ Source    El Emam, Guide to the De-Identification of Personal Health Information
           uses); population uniques have a source of their own, below.
 Claim     The attacker knows the quasi-identifiers of a person who is in the table and points at one of the rows whose
           labels hold them, at random: of w rows the right one with chance 1 / w, of somebody with r rows there with
-          r / w. A guess about somebody who is not in the table is wrong. The baseline is a row at random, which is that
-          of one of n people: right for 1 / n.
+          r / w. Where rows with several labels hold a person, it is one of the w rows of the labels in which theirs is
+          likeliest (`candidates.py`: narrow labels before wide ones, suppressed rows last), right with chance s / w
+          where a share s of those who are like them has a row there. A guess about somebody who is not in the table is
+          wrong. The baseline is a row at random, which is that of one of n people: right for 1 / n.
           Prosecutor: 1 / f of the class of f people (rows, where none are declared; those of the table with rows there,
           where it has a key and the release does not say), highest, mean and share above a threshold. Journalist:
           1 / F, F the people of the population there (rows, where it has no key). Marketer: the mean of f / F over
@@ -19,12 +21,15 @@ Because   all rows of a class are alike in what is known; classes are the distin
           only a model that took its rows from the people in the table fits those more often.
 Checked   tests/claims/test_identity_attack.py::test_two_hundred_rows_worked_out_by_hand
           tests/claims/test_identity_attack.py::test_planted_tables
+          tests/claims/test_identity_attack.py::test_suppressed_rows_hide_nobody_in_a_class
+          tests/claims/test_identity_attack.py::test_overlapping_boxes_worked_out_by_hand
           tests/claims/test_identity_attack.py::test_drawn_rows_fit_others_as_well
           tests/claims/test_identity_attack.py::test_copied_rows_fit_the_people_they_were_copied_from
           tests/claims/test_identity_attack.py::test_wrong_mutants_are_caught
           tests/claims/test_attacks_count_people.py::test_a_guess_without_the_release_is_one_of_the_people
           tests/claims/test_attacks_count_people.py::test_classes_of_a_foreign_file_hold_people
           tests/claims/test_attacks_count_people.py::test_a_class_of_one_persons_rows_hides_nobody
+          tests/claims/test_attacks_count_people.py::test_groups_that_agree_in_labels_do_not_count_a_row_twice
           tests/claims/test_attacks_count_people.py::test_the_risk_of_the_journalist_is_by_people
 Silent on what else is published beside the labels: sensitive values may identify (see `singling-out`).
 """
@@ -33,11 +38,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from sfumato.attacks.base import FITS, PEOPLE, ROWS, Fit, Gain, Harm, Knowledge, Whom, joined_words
+from sfumato.attacks.candidates import likeliest, shares_in_boxes
 from sfumato.attacks.case import (
     MOST,
     Case,
@@ -54,12 +60,15 @@ from sfumato.counts.people import Members
 from sfumato.counts.recoding import row_ids
 from sfumato.declare import MaybeRational, Whole, declare, parameter
 from sfumato.errors import ParameterError
-from sfumato.estimate import View, align_boxes, holding_boxes
+from sfumato.estimate import View, align_boxes, distinct_boxes, holding_boxes
 from sfumato.measures.base import json_number
 from sfumato.measures.proportions import Share
 from sfumato.randomness import Entropy
 from sfumato.release import Form, Release
 from sfumato.release.manifest import COUNTED_FORMS
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 AT_RISK = 0.2  # a record in a class of fewer than five
 _STOPS = "larger classes (k-anonymity with a larger k), coarser or fewer quasi-identifiers"
@@ -156,16 +165,21 @@ class Identity:
         entropy = case.entropy(self.name)
         view = align_boxes(release, targets.schema.with_roles(quasi=known))
         drawn = release.form in COUNTED_FORMS
-        there = _rows_there(view, targets, known) if drawn else None
-        people, own = _with_own_rows(view, targets, known, entropy.child("targets"), self.most)
-        chance = _pointed_at(view, people, own, there)
+        kinds = distinct_boxes(view)
+        there = _rows_there(kinds, targets, known) if drawn else None
+        people, rows = _attacked(targets, known, entropy.child("targets"), self.most)
+        if there is None:
+            chance = _pointed_at(kinds, people, targets, rows)
+        else:
+            chance = _matched(kinds, people, _own_matches(kinds, people, targets, rows), there)
         found = None
         if controls is not None:
             case.same_codes(known)
             found = Share(0, trials=min(controls.rows if controls.people is None else controls.people, self.most))
         if controls is not None and there is not None:
-            others, theirs = _with_own_rows(view, controls, known, entropy.child("controls"), self.most)
-            found = share_of(_pointed_at(view, others, theirs, there, beside=theirs), others.weight)
+            others, rows = _attacked(controls, known, entropy.child("controls"), self.most)
+            theirs = _own_matches(kinds, others, controls, rows)
+            found = share_of(_matched(kinds, others, theirs, there, beside=theirs), others.weight)
         holds, hit, miss = _words(known, people.whom, several=targets.schema.several, form=release.form)
         return Gain(
             self.name,
@@ -232,21 +246,50 @@ def _words(known: tuple[str, ...], whom: Whom, *, several: bool, form: Form) -> 
     )
 
 
-def _pointed_at(
+def _attacked(targets: Table, known: tuple[str, ...], entropy: Entropy, most: int) -> tuple[Victims, np.ndarray | None]:
+    """People, and the row each is attacked by where they may have several."""
+    if not targets.schema.several or whom(targets) is not PEOPLE or targets.persons() is None:
+        return victims(targets, known, entropy=entropy, most=most), None
+    codes = targets.codes(known).astype(np.int64)
+    rows = one_row_each(targets, entropy, most)
+    rows = np.arange(len(codes)) if rows is None else rows
+    ones = np.ones(len(rows), np.int64)
+    return Victims(known, codes=codes[rows], weight=ones, known=len(known), whom=PEOPLE), rows
+
+
+def _pointed_at(view: View, people: Victims, targets: Table, rows: np.ndarray | None) -> np.ndarray:
+    """How likely the attacker points at a row of each person; `rows` are those they are attacked by."""
+    points, many = people.codes, people.weight
+    held = holding_boxes(view, points)[0]
+    if rows is not None or len(np.unique(held)) < len(held):  # who else may have a row in these boxes counts
+        counts = targets.counts(people.names)
+        points, many = counts.codes.astype(np.int64), counts.weights
+    share = shares_in_boxes(view, points, many)
+    place = _places_among(points, people.codes)
+    box = likeliest(share, view.weight)[place]
+    if rows is None:
+        own = np.asarray(share[place, box]).reshape(-1)
+    else:
+        person, by_box = _rows_of_each(targets, people.names, points, share)
+        own = np.asarray(by_box[person[rows], box]).reshape(-1)
+    found = np.minimum(1.0, np.divide(own, view.weight[box], where=box >= 0, out=np.zeros(len(own))))
+    return np.asarray(found)
+
+
+def _matched(
     view: View,
     people: Victims,
     own: np.ndarray,
-    there: np.ndarray | None,
+    there: np.ndarray,
     *,
     beside: np.ndarray | float = 0.0,
 ) -> np.ndarray:
-    """How likely the attacker points at a row of each person; `there` are the table's rows in each box of drawn ones.
+    """How likely a drawn row that fits is taken for each person's rightly; `there` are the table's rows in each box.
 
     `beside` are rows of people who are not in the table, counted as if they were.
     """
     rows = _matching(view, people.codes, view.weight)
-    if there is not None:
-        rows = np.where(rows > 0, np.maximum(rows, _matching(view, people.codes, there) + beside), 0)
+    rows = np.where(rows > 0, np.maximum(rows, _matching(view, people.codes, there) + beside), 0)
     return np.asarray(np.minimum(1.0, np.divide(own, rows, where=rows > 0, out=np.zeros(len(rows)))))
 
 
@@ -256,29 +299,39 @@ def _matching(view: View, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.bincount(person, weights=weight[box], minlength=len(codes))
 
 
-def _with_own_rows(
-    view: View, targets: Table, known: tuple[str, ...], entropy: Entropy, most: int
-) -> tuple[Victims, np.ndarray]:
-    """People and how many rows of their own lie in the boxes that hold the row they are attacked by."""
-    persons = targets.persons() if targets.schema.several and whom(targets) is PEOPLE else None
-    if persons is None:
-        people = victims(targets, known, entropy=entropy, most=most)
-        return people, np.ones(len(people.codes))
+def _own_matches(view: View, people: Victims, targets: Table, rows: np.ndarray | None) -> np.ndarray:
+    """How many rows of each person lie in the boxes that hold the row they are attacked by."""
+    if rows is None:
+        return np.ones(len(people.codes))
     from scipy.sparse import csr_matrix
 
-    persons = np.unique(persons, return_inverse=True)[1].reshape(-1)
-    codes = targets.codes(known).astype(np.int64)
-    rows = one_row_each(targets, entropy, most)
-    rows = np.arange(len(codes)) if rows is None else rows
-    distinct, place = np.unique(codes, axis=0, return_inverse=True)
-    point, box = holding_boxes(view, distinct)
-    held = csr_matrix((np.ones(len(point)), (point, box)), shape=(len(distinct), len(view.weight)))
-    shape = (int(persons.max(initial=-1)) + 1, len(codes))
-    same = csr_matrix((np.ones(len(codes)), (persons, np.arange(len(codes)))), shape=shape)
-    by_box = same @ held[place.reshape(-1)]  # rows of each person in each box
-    own = np.asarray(by_box[persons[rows]].multiply(held[place.reshape(-1)[rows]]).sum(axis=1)).reshape(-1)
-    people = Victims(known, codes=codes[rows], weight=np.ones(len(rows), np.int64), known=len(known), whom=PEOPLE)
-    return people, np.maximum(own, 1.0)
+    points = targets.counts(people.names).codes.astype(np.int64)
+    point, box = holding_boxes(view, points)
+    held = csr_matrix((np.ones(len(point)), (point, box)), shape=(len(points), len(view.weight)))
+    person, by_box = _rows_of_each(targets, people.names, points, held)
+    mine = by_box[person[rows]].multiply(held[_places_among(points, people.codes)])
+    return np.asarray(np.maximum(np.asarray(mine.sum(axis=1)).reshape(-1), 1.0))
+
+
+def _rows_of_each(
+    targets: Table, known: tuple[str, ...], points: np.ndarray, boxes: csr_matrix
+) -> tuple[np.ndarray, csr_matrix]:
+    """Return the person of each row, and people x boxes: the rows of each there, by the boxes of each point."""
+    from scipy.sparse import csr_matrix
+
+    person = np.unique(np.asarray(targets.persons()), return_inverse=True)[1].reshape(-1)
+    place = _places_among(points, targets.codes(known).astype(np.int64))
+    shape = (int(person.max(initial=-1)) + 1, len(points))
+    found: csr_matrix = csr_matrix((np.ones(len(person)), (person, place)), shape=shape) @ boxes
+    return person, found
+
+
+def _places_among(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The place of each row of codes among distinct points."""
+    together = row_ids(np.concatenate([points, codes]))
+    place = np.zeros(int(together.max(initial=-1)) + 1, np.int64)
+    place[together[: len(points)]] = np.arange(len(points))
+    return place[together[len(points) :]]
 
 
 def _rows_there(view: View, targets: Table, known: tuple[str, ...]) -> np.ndarray:

@@ -8,6 +8,7 @@ Claim     For each person the attacker looks for the published row nearest to wh
 Because   rows with the same labels are alike, so that they are compared once and count with their number.
 Checked   tests/claims/test_linkage_attack.py::test_planted_tables
           tests/claims/test_linkage_attack.py::test_equals_the_slow_attack
+          tests/claims/test_linkage_attack.py::test_suppressed_rows_are_not_looked_at
           tests/claims/test_linkage_attack.py::test_wrong_mutants_are_caught
 Silent on more than one neighbour, and on which columns stand in which file: they are dealt out in turn unless named.
 Cost      people x distinct boxes x columns.
@@ -15,7 +16,7 @@ Cost      people x distinct boxes x columns.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import ClassVar
 
 import numpy as np
@@ -58,7 +59,9 @@ class Linkage:
         if not other or any(name not in names for name in one):
             hint = f"some, not all, of {', '.join(names)}"
             raise ParameterError("first", ", ".join(one), "must be some of the known columns", hint=hint)
-        view = distinct_boxes(align_boxes(case.release, case.targets.schema.with_roles(quasi=names)))
+        view = distinct_boxes(
+            _looked_at(case.release, align_boxes(case.release, case.targets.schema.with_roles(quasi=names)))
+        )
         halves = [[names.index(name) for name in part] for part in (one, other)]
         people, others = case.people(self.name, most=self.most)
         chance = _linked(view, people, halves)
@@ -75,6 +78,14 @@ class Linkage:
             whom=people.whom,
             stops="fewer columns together, larger classes, or differential privacy",
         )
+
+
+def _looked_at(release: Release, view: View) -> View:
+    """Return the view without the suppressed rows, where there are others."""
+    if release.suppressed_group is None:
+        return view
+    weight = np.where(view.group == release.suppressed_group, 0, view.weight)
+    return replace(view, weight=weight) if weight.any() else view
 
 
 def _linked(view: View, people: Victims, halves: list[list[int]]) -> np.ndarray:

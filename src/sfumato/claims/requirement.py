@@ -349,8 +349,8 @@ def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ..
 def _people_notes(schema: Schema) -> tuple[str, ...]:
     """Say on whose authority rows are counted as people, where there is no key of a person."""
     if schema.unit == "row":
-        rows = "it is not decided how many rows one person has, so rows are counted"
-        return (f"who the rows are about: {rows}, and several may be one person's",)
+        rows = "it is not stated how many rows are about one person, so rows are counted"
+        return (f"who the rows are about: {rows}; several may be one person's, and one may stand for several people",)
     return (f"people with {schema.trusted}, and the file cannot show it",) if schema.trusted else ()
 
 

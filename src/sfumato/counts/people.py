@@ -44,7 +44,7 @@ from sfumato.io.source import Source
 from sfumato.schema import Schema, Values
 from sfumato.schema.free_text import HeldValues
 from sfumato.schema.word_hints import NO_VALUE, holds_counts, means_none, named_like_counts, suggested, tokens
-from sfumato.visible import one_form, repaired
+from sfumato.visible import one_form, repaired, visible
 
 _KEYS = {
     *("id", "ids", "ssn", "mrn", "nhs", "uuid", "guid", "passport", "email", "iban", "patient", "person", "pid"),
@@ -632,7 +632,8 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem for a column of whole numbers beside combinations that never occur twice, as in a cross table.
 
     Of n people in P combinations two agree unless chance, at most exp(-n^2 / 2P), has it otherwise. Judged on the first
-    rows. `not_person` says that it counts something else.
+    rows, by the published columns and, where rows agree in these, by unpublished ones of few values too. `not_person`
+    says that it counts something else.
     """
     if schema.person or schema.rows_per_person > 1 or source.grouped:
         return []
@@ -640,22 +641,24 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
     published = {attribute.column_name: attribute for attribute in schema.published}
     named = {attribute.column_name: attribute.name for attribute in schema.attributes}
     frame = source.collect(source.scan(source.columns).head(_FIRST_ROWS))
-    for column in frame.columns:
-        if {column, named.get(column, column)} & set(schema.not_person) or not supported(frame[column].dtype):
+    values = {name: frame[name].n_unique() for name in frame.columns if supported(frame[name].dtype)}
+    for column in values:
+        if {column, named.get(column, column)} & set(schema.not_person):
             continue
         if column in published and published[column].role == "quasi":
             continue
         others = [name for name in published if name != column and name in frame.columns]
-        if not others or not all(supported(frame[name].dtype) for name in others):
-            continue
-        cells = math.prod(frame[name].n_unique() for name in others)
-        if frame.height**2 <= 2 * cells * _NO_CHANCE or frame.select(others).n_unique() < frame.height:
+        if not others or not all(name in values for name in others):
             continue
         texts = _texts(frame[column]).drop_nulls()
-        if texts.n_unique() < len(texts) and holds_counts(column, texts.unique().to_list()):
+        if texts.n_unique() == len(texts) or not holds_counts(column, texts.unique().to_list()):
+            continue
+        beside = _telling_apart(frame, values, others, column)
+        if beside is not None:
+            also = f" and in {', '.join(map(visible, beside))}" if beside else ""
             rule = (
                 f"holds whole numbers, and {within_first(source, frame.height)}no two rows agree in the other "
-                f"published columns, as in a table of counts: each row is counted as one{each}"
+                f"published columns{also}, as in a table of counts: each row is counted as one{each}"
             )
             hint = (
                 "write a row for each person (none for 0) and remove the column; "
@@ -664,6 +667,34 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
             where = published[column].where if column in published else column
             return [Problem(where, rule, hint)]
     return []
+
+
+def _telling_apart(
+    frame: pl.DataFrame, values: Mapping[str, int], columns: Sequence[str], counted: str
+) -> list[str] | None:
+    """Return what must be added to `columns` so that no two rows agree; None where they do, or may differ by chance.
+
+    Columns of fewest values are added first, and only those with `_OFTEN` rows a value or more.
+    """
+    cells, rows = math.prod(values[name] for name in columns), frame.height
+    if rows**2 <= 2 * cells * _NO_CHANCE:
+        return None
+    if frame.select(columns).n_unique() == rows:
+        return []
+    free = [name for name in values if name != counted and name not in columns and 1 < values[name] <= rows / _OFTEN]
+    added: list[str] = []
+    for name in sorted(free, key=values.__getitem__):
+        cells *= values[name]
+        if rows**2 <= 2 * cells * _NO_CHANCE:
+            return None
+        added.append(name)
+        if frame.select(*columns, *added).n_unique() == rows:
+            for one in [*added]:
+                rest = [other for other in added if other != one]
+                if frame.select(*columns, *rest).n_unique() == rows:
+                    added = rest
+            return added
+    return None
 
 
 def other_keys(source: Source, schema: Schema) -> list[str]:

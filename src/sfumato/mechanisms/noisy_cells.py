@@ -283,7 +283,7 @@ def silences(schema: Schema, *, concentrated: bool = False) -> tuple[str, ...]:
     costs = "costs four times the rho" if concentrated else "costs twice as much"
     found = [f"replacing {whose}, which {costs}", "how long it took to make", REFUSED_INPUT]
     if schema.unit == "row":
-        found.append("people with several rows: it is not decided how many rows one person has, so a row is protected")
+        found.append("people with several rows: it is not stated how many rows one person has, so a row is protected")
     elif schema.trusted:
         found.append(f"people with {schema.trusted}, and nothing enforces it")
     if any(a.missing is not None and a.missing.action == "suppress" for a in schema.published):

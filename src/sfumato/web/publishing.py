@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from sfumato.attacks.composing.against import ASSUMED
 from sfumato.claims.claim import described
 from sfumato.declare import plain_name
 from sfumato.errors import NOTHING, ParameterError, SfumatoError, in_percent
@@ -379,10 +380,10 @@ def together(answer: Any, words: Sequence[str]) -> dict[str, Any] | None:
     # An answer without `of` is of an older version, which counted rows.
     every, whom = (int(held["of"]), str(held["counted"])) if "of" in held else (rows, "rows")
     few = f"left with fewer than {d} possible values of a private column, the true one among them"
-    said = f"None of {every:,} {whom} is {few}; {alone:,} by this release alone."
+    said = f"None of {every:,} {whom} is {few}, {ASSUMED}; {alone:,} by this release alone."
     if exposed:
         many = f"{exposed:,} of {every:,} {whom} {'is' if exposed == 1 else 'are'}"
-        said = f"{many} {few}, {certain:,} of them with one value; {alone:,} by this release alone."
+        said = f"{many} {few}, {certain:,} of them with one value, {ASSUMED}; {alone:,} by this release alone."
     named = [text for flag, text in pairwise(words) if flag == "--against"]
     return {
         "names": [Path(text).name for text in held.get("names") or named],

@@ -355,7 +355,7 @@ def test_notes_say_whose_word_it_is_that_rows_are_people():
     for keys, said, unsaid in (
         ({"rows_per_person": 1}, declared, "several may be one person's"),
         ({"rows_per_person": 4}, "more than 4 rows: the publisher declares that nobody has more", declared),
-        ({}, "rows are counted, and several may be one person's", "declares"),
+        ({}, "rows are counted; several may be one person's, and one may stand for several people", "not decided"),
         ({"rows_per_person": 1, "decide": ["rows_per_person: who?"]}, "rows are counted", "declares"),
         ({"person": "mrn"}, "how many rows a person has", "declares"),
         ({"person": "mrn", "rows_per_person": 1}, "from elsewhere", "declares"),

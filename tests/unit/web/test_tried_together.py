@@ -8,6 +8,7 @@ import pytest
 from tests.unit.web.served import client, uploaded
 
 import sfumato as sf
+from sfumato.attacks.composing.against import ASSUMED
 from sfumato.web.publishing import together
 
 
@@ -28,7 +29,7 @@ def test_the_words_are_those_of_the_figures(pair):
     assert told["names"] == ["a"]
     assert told["text"][0] == (
         f"{found.people} of 400 people are left with fewer than 4 possible values of a private column, the true one "
-        f"among them, {found.certain} of them with one value; {found.alone} by this release alone."
+        f"among them, {found.certain} of them with one value, {ASSUMED}; {found.alone} by this release alone."
     )
     (name,) = found.estimates
     tally, alone = found.estimates[name].tally.guessed.rate, found.estimates[name].alone[0].guessed.rate
@@ -41,9 +42,10 @@ def test_nothing_was_tried_and_nobody_is_exposed(pair):
     assert together({"ok": True}, []) is None
     assert together(None, []) is None
     held = {**pair[2].to_json(), "people": 0, "alone": 0, "certain": 0, "attributes": {}}
-    (said,) = together({"against": held}, [])["text"]
+    said, changed = together({"against": held}, [])["text"]
+    assert "quasi-identifiers differ in an earlier release" in changed
     assert said.startswith("None of 400 people is left with fewer than 4 possible values of a private column, ")
-    assert said.endswith("; 0 by this release alone.")
+    assert said.endswith(f", {ASSUMED}; 0 by this release alone.")
 
 
 def test_the_pages_show_it(pair, tmp_path):

@@ -10,12 +10,16 @@ Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
           tests/claims/test_composition_against.py::test_people_are_counted_once_where_the_table_names_them
           tests/claims/test_composition_against.py::test_d_is_at_most_the_number_of_values
           tests/claims/test_composition_against.py::test_people_who_are_not_in_the_earlier_release_do_not_count
+          tests/claims/test_composition_against.py::test_people_who_moved_are_not_seen_and_the_words_say_so
+          tests/claims/test_composition_against.py::test_drawn_counts_exclude_no_value_and_the_words_say_so
           tests/surfaces/test_attack_command.py::test_refuse_stops_before_anything_is_written
           tests/claims/test_composition_against.py::test_one_value_left_together_needs_a_yes
           tests/claims/test_veto.py::test_no_release_under_a_proved_claim_can_be_vetoed
-Silent on who truly is in the earlier releases: every row is tried as if it were; on releases that nobody named. To
-          publish or not by this count is a choice that depends on the data: no claim that is checked on the file
-          covers it, and a claim of differential privacy would be false, so that `require` is refused there.
+Silent on who truly is in the earlier releases: every row is tried as if it were, with the quasi-identifiers it has in
+          the table. Of people whose quasi-identifiers changed in between it knows nothing, and every sentence says what
+          is assumed. Silent also on releases that nobody named. To publish or not by this count is a choice that
+          depends on the data: no claim that is checked on the file covers it, and a claim of differential privacy
+          would be false, so that `require` is refused there.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ from sfumato.errors import Infeasible, NotComparable, ParameterError, Problem, R
 from sfumato.io.source import open_source
 from sfumato.ledger import Ledger
 from sfumato.release import Release
+from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.schema import Schema
 from sfumato.visible import visible
 
@@ -140,6 +145,13 @@ def read_victims(data: Any, schema: Schema, *, known: Sequence[str] | None = Non
     return read(data, reduced, **options)
 
 
+ASSUMED = "if they are in all of these releases with the values they have here"
+_CHANGED = (
+    "Not tried: people whose quasi-identifiers differ in an earlier release, because they moved or are a year older. "
+    "Somebody who knows both may be left fewer values of theirs."
+)
+
+
 @dataclass(frozen=True)
 class Against:
     """Of `of` people, `people` are below d by all releases together, `alone` by the new one alone. Confidential.
@@ -181,7 +193,7 @@ class Against:
         least = min(int(found.records.left[_exposed(found)].min(initial=self.d)) for found in self.estimates.values())
         why = (
             f"{self.people} of {self.of} {self._counted[1]} keep fewer together with "
-            f"{count_of(self.earlier, 'earlier release')}"
+            f"{count_of(self.earlier, 'earlier release')}, {ASSUMED}"
         )
         hint = "merge classes with dlink, ask for a larger k, or publish under differential privacy"
         raise Infeasible(f"at least {self.d} values left to everyone", least, why, hint=hint)
@@ -199,10 +211,11 @@ class Against:
         are = count_of(self.newly, f"{one} is", f"{many} are")
         rule = (
             f"{are} left with one value by this release together with {count_of(self.earlier, 'earlier one')}, which "
-            "neither reveals alone: anyone who knows the quasi-identifiers learns it"
+            f"neither reveals alone, {ASSUMED}: anyone who knows the quasi-identifiers learns it"
         )
         hint = (
-            "merge classes with dlink, ask for a larger k or l, or publish under differential privacy; or allow it with"
+            "merge classes with dlink, ask for a larger k or l, or publish under differential privacy; or, if nobody "
+            "is in both, allow it with"
         )
         raise ReleaseError(rule, hint=f"{hint} allow_repeated=True (--allow-repeated)")
 
@@ -214,8 +227,8 @@ class Against:
             first = f"{self.people} of {self.of} {many} are left with fewer than {self.d} values"
             first += f" ({self.certain} of them with one)"
         others = count_of(self.earlier, "earlier one")
-        beside = f"{first} by this release together with {others}; {self.alone} by this one alone."
-        return "\n".join(map(visible, [beside, *self.notes]))
+        beside = f"{first} by this release together with {others}, {ASSUMED}; {self.alone} by this one alone."
+        return "\n".join(map(visible, [beside, *self.notes, "Confidential: computed from the original."]))
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping."""
@@ -274,6 +287,11 @@ def against(
         alone |= _exposed(own)
     if not estimates:
         raise NotComparable("no earlier release carries a sensitive attribute of this table.")
+    drawn = sum(one.form in COUNTED_FORMS for one in (release, *others))
+    if drawn:
+        hold = count_of(drawn, "release holds", "releases hold")
+        notes.append(f"{hold} drawn counts: a value that is not there is not excluded, but is counted as if it were.")
+    notes.append(_CHANGED)
     counted = whom(table)
     persons = table.persons() if table.schema.several and counted is PEOPLE else None
 
