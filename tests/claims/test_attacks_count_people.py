@@ -272,7 +272,7 @@ def test_no_sentence_says_people_where_rows_are_counted(unit):
             answer = gain.describe() + json.dumps(gain.to_json())
             if counted == "rows":
                 assert not re.search(r"\b(people|persons?|everybody|somebody)\b", without_silences(answer)), answer
-            assert gain.whom.many in (counted, "cells", "rows"), gain.attack
+            assert gain.whom.many in (counted, "cells", "conditions", "rows"), gain.attack
             assert gain.whom.many == gain.to_json()["counted"]
         assert counted == "people" or "people" not in suite.describe()
     assert seen >= {"identity", "inference", "membership", "singling-out", "linkage", "differencing", "composition"}

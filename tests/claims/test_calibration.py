@@ -121,3 +121,24 @@ def test_other_tables_without_people_are_a_mutant_that_is_caught(monkeypatch) ->
     monkeypatch.setattr(calibration, "_one_each", Table.from_codes)
     with pytest.raises((AssertionError, sf.SfumatoError)):
         test_a_key_of_people_with_one_row_each_changes_nothing()
+
+
+def test_of_many_classes_some_are_drawn_at_random():
+    """Classes are numbered by their labels: of the first 200 alone the youngest were looked at."""
+    schema = sf.Schema.parse(
+        {
+            "name": "ages",
+            "attribute": {
+                "age": {"role": "quasi", "kind": "numeric", "range": [0, 300], "step": 1},
+                "ill": {"role": "sensitive", "values": ["a", "b"]},
+            },
+        }
+    )
+    age = np.arange(3000) % 300
+    codes = np.column_stack([age, (age >= 200) & (np.arange(3000) // 300 % 2 == 0)]).astype(np.int64)
+    table = Table.from_codes(schema, codes)
+    ours = sf.publish(table, sf.Mondrian(sf.KAnonymity(10)))
+    assert len(ours.groups) == 300
+    stream = sf.Entropy.seeded(1)
+    rates = [calibration._same_region(ours, table, codes, codes, 2, stream.child(str(turn))).rate for turn in range(20)]
+    assert np.mean(rates) == pytest.approx(1 / 3, abs=0.03)  # a standard error of 0.004

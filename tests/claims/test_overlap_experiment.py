@@ -99,3 +99,29 @@ def test_same_queries_for_every_mechanism(people):
     assert nothing.one.successes == 0
     assert 0 < first.accuracy < 1
     json.dumps([row.to_json() for row in rows])
+
+
+def test_people_with_several_rows_are_in_one_sample_or_in_all():
+    schema = Schema.parse(
+        {
+            "name": "t",
+            "person": "id",
+            "rows_per_person": 4,
+            "attribute": {
+                "id": {"role": "identifier"},
+                "q": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 1},
+                "s": {"role": "sensitive", "kind": "nominal", "values": ["x", "y", "z"]},
+            },
+        }
+    )
+    codes = np.column_stack([np.arange(160) % 40, np.arange(160) % 3])
+    drawn = draw_samples(Table.from_codes(schema, codes, people=[at // 4 for at in range(160)]), size=10, overlap=5)
+    pool = set(drawn.shared.persons().tolist())
+    assert len(pool) == 5
+    first, second = (set(part.persons().tolist()) for part in drawn.only)
+    assert len(first) == len(second) == 10
+    assert not first & second
+    assert not pool & (first | second)
+    assert drawn.rest.people == 15
+    with pytest.raises(ParameterError, match="need 45 people"):
+        draw_samples(Table.from_codes(schema, codes, people=[at // 4 for at in range(160)]), size=20, overlap=5)

@@ -15,7 +15,7 @@ from tests.claims.small_worlds import histograms, js_slowly, publish, random_rel
 from sfumato.claims import ApproxDP, Claim, KAnonymity, LDiversity, Neighbours, PureDP, TCloseness
 from sfumato.counts import Table
 from sfumato.errors import NotComparable, ParameterError
-from sfumato.measures import dp_bound, js_divergence, privacy_loss, proved_bound
+from sfumato.measures import dp_bound, js_divergence, membership_bound, privacy_loss, proved_bound
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
 
@@ -229,3 +229,12 @@ def test_refusals_name_what_is_wrong():
     empty = Table.from_codes(table.schema, np.zeros((0, 5), np.int32))
     with pytest.raises(NotComparable, match="no rows"):
         privacy_loss(empty, release)
+
+
+@pytest.mark.parametrize("neighbours", [Neighbours.REPLACE_ONE, Neighbours.ONE_ORIGIN])
+def test_a_claim_that_does_not_protect_who_took_part_bounds_no_membership(neighbours):
+    """Its own words are that it is not protected; a bound of 0.46 was printed beside them."""
+    claim = Claim(PureDP(1), neighbours=neighbours)
+    assert "is not protected" in claim.describe()
+    assert membership_bound(claim) == 1
+    assert membership_bound(replace(claim, neighbours=Neighbours.ADD_OR_REMOVE_ONE)) == pytest.approx(math.tanh(1 / 2))

@@ -113,3 +113,15 @@ def test_many_boxes_are_looked_up_with_the_same_result(mechanism):
     slow = singling_out._expected(view, tried, linked)
     assert slow.max() > 0
     assert singling_out.expected_by_index(view, tried, linked=linked) == pytest.approx(slow)
+
+
+def test_conditions_are_not_counted_as_people():
+    """A few conditions that hold for one person each were said to expose the most exposed 1 % of all."""
+    rows = drawn(3, 900)
+    found = SinglingOut(attempts=5).run(
+        [made(planted(rows), sf.Raw())], EVERYTHING, planted(rows), planted(drawn(4, 900))
+    )
+    assert 0 < found.targets.successes < 9  # of 900
+    assert found.to_json()["counted"] == "conditions"
+    assert found.to_json()["most_exposed"] == "nan"
+    assert "most exposed" not in found.describe()

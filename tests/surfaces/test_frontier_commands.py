@@ -159,6 +159,8 @@ def test_a_limit_no_release_keeps_is_an_error_after_the_report(clinic_files, tmp
         run("frontier", *clinic_files, "--preset", "tradeoff-readings", "--utility-loss", "-1", "--workers", 0,
             "-o", tmp_path / "r.md", "--public", tmp_path / "p.md")  # fmt: skip
     assert "Confidential" in (tmp_path / "r.md").read_text()
+    assert "## Nothing is recommended" in (tmp_path / "r.md").read_text()  # the knee was, which breaks the limit
+    assert "## Recommended" not in (tmp_path / "r.md").read_text()
     assert "Nothing here was computed" in (tmp_path / "p.md").read_text()
 
 

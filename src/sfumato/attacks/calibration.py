@@ -111,7 +111,7 @@ def calibrate(
         stream = entropy.child(f"organisation {turn}")
         chosen = stream.child("victims").permutation(len(codes))[: min(people, rows, len(codes))]
         drawn = _draw(table, asked, codes, rows, model, stream.child("rows"))
-        region.append(_same_region(ours, table, codes[chosen], drawn, promise.d))
+        region.append(_same_region(ours, table, codes[chosen], drawn, promise.d, stream.child("classes")))
         held = np.concatenate([drawn[len(chosen) :], codes[chosen]])
         made = run(theirs, gather(theirs, _one_each(table.schema, held, names)), stream.child("theirs"))
         who = _one_each(table.schema, codes[chosen], names)
@@ -169,8 +169,11 @@ def _values(share: np.ndarray, entropy: Entropy, rows: int) -> np.ndarray:
     return np.asarray(np.minimum(found, np.flatnonzero(share)[-1]))
 
 
-def _same_region(ours: Release, table: Table, people: np.ndarray, drawn: np.ndarray, d: int) -> Share:
-    """How many of the people have a class of which d values occur among the drawn rows in the class's box."""
+def _same_region(ours: Release, table: Table, people: np.ndarray, drawn: np.ndarray, d: int, entropy: Entropy) -> Share:
+    """How many of the people have a class of which d values occur among the drawn rows in the class's box.
+
+    Of many classes some are looked at, drawn at random: their numbers follow their labels.
+    """
     schema, home = ours.schema, ours.residence
     if home is None:
         raise ParameterError("mechanism", "release", "does not know where rows landed")
@@ -178,7 +181,9 @@ def _same_region(ours: Release, table: Table, people: np.ndarray, drawn: np.ndar
     columns = [names.index(name) for name in home.names]
     group = _homes(people[:, columns], home.codes, home.group)
     group = group[group >= 0]
-    some = np.unique(group)[:_CLASSES]
+    some = np.unique(group)
+    if len(some) > _CLASSES:
+        some = some[np.sort(entropy.permutation(len(some))[:_CLASSES])]
     successes = trials = 0
     for one in some:
         inside = np.ones(len(drawn), bool)

@@ -331,7 +331,8 @@ def _places_among(points: np.ndarray, codes: np.ndarray) -> np.ndarray:
     together = row_ids(np.concatenate([points, codes]))
     place = np.zeros(int(together.max(initial=-1)) + 1, np.int64)
     place[together[: len(points)]] = np.arange(len(points))
-    return place[together[len(points) :]]
+    found: np.ndarray = place[together[len(points) :]]
+    return found
 
 
 def _rows_there(view: View, targets: Table, known: tuple[str, ...]) -> np.ndarray:

@@ -4,7 +4,8 @@ Source    the dLink paper, section 6: five disjoint data sets of 100,000 records
           pool inserted into each, composition attacks between all pairs with the same overlapping records.
 Claim     The samples are disjoint but for the pool; only people of the pool are victims; the control is people of the
           first sample of a pair who are not in the second. All mechanisms see the same samples, victims and queries.
-Because   one permutation of the rows is cut into samples and pool, and one workload is drawn for each sample.
+Because   one permutation of the people (rows, where no key says whose they are) is cut into samples and pool, each
+          with all their rows, and one workload is drawn for each sample.
 Checked   tests/claims/test_overlap_experiment.py::test_samples_share_the_pool_and_nothing_else
           tests/claims/test_overlap_experiment.py::test_victims_are_the_pool_only
           tests/claims/test_overlap_experiment.py::test_same_queries_for_every_mechanism
@@ -38,7 +39,7 @@ from sfumato.release import Release
 
 @dataclass(frozen=True)
 class Samples:
-    """Tables of disjoint rows, each with the same people of the pool at its end. Confidential."""
+    """Tables of different people, each with the same people of the pool at its end. Confidential."""
 
     tables: tuple[Table, ...]
     _: KW_ONLY
@@ -87,21 +88,39 @@ class OverlapRow:
 
 
 def draw_samples(table: Table, *, size: int, overlap: int, samples: int = 2, seed: int = 0) -> Samples:
-    """Cut the rows at random into disjoint samples of `size` and a pool; insert `overlap` of the pool into each."""
+    """Cut the people at random into disjoint samples of `size` and a pool; insert `overlap` of the pool into each.
+
+    People with all their rows; rows, where no key says whose they are.
+    """
     many = whole("samples", samples, least=2)
     size, overlap = whole("size", size, least=1), whole("overlap", overlap, least=1)
-    if many * size + overlap > table.rows:
-        rule = f"{many} samples of {size} and {overlap} shared people need {many * size + overlap} rows"
-        raise ParameterError("table", f"{table.rows} rows", rule, hint="smaller samples")
-    order = Entropy.seeded(seed).child("samples").permutation(table.rows)
-    pool = order[many * size : many * size + overlap]
-    parts = [order[at * size : (at + 1) * size] for at in range(many)]
+    rows_of = _rows_of_each(table)
+    if many * size + overlap > len(rows_of):
+        counted = "rows" if table.persons() is None else "people"
+        rule = f"{many} samples of {size} and {overlap} shared people need {many * size + overlap} {counted}"
+        raise ParameterError("table", f"{len(rows_of)} {counted}", rule, hint="smaller samples")
+    order = Entropy.seeded(seed).child("samples").permutation(len(rows_of))
+
+    def rows(start: int, end: int | None) -> np.ndarray:
+        return np.concatenate([np.zeros(0, np.int64), *(rows_of[one] for one in order[start:end])])
+
+    pool = rows(many * size, many * size + overlap)
+    parts = [rows(at * size, (at + 1) * size) for at in range(many)]
     return Samples(
         tuple(table.take(np.concatenate([part, pool])) for part in parts),
         shared=table.take(pool),
         only=tuple(table.take(part) for part in parts),
-        rest=table.take(order[many * size + overlap :]),
+        rest=table.take(rows(many * size + overlap, None)),
     )
+
+
+def _rows_of_each(table: Table) -> list[np.ndarray]:
+    """Return the rows of each person; of each row itself, where no key says whose they are."""
+    persons = table.persons()
+    if persons is None:
+        return list(np.arange(table.rows)[:, None])
+    _, many = np.unique(persons, return_counts=True)
+    return np.split(np.argsort(persons, kind="stable"), np.cumsum(many)[:-1])
 
 
 def overlap_experiment(
@@ -186,7 +205,7 @@ def _row(
     return OverlapRow(
         name,
         size=size,
-        overlap=drawn.shared.rows,
+        overlap=drawn.shared.rows if drawn.shared.people is None else drawn.shared.people,
         pairs=len(found),
         classes=float(np.mean([len(release.groups) for release in made])),
         one=_pooled([each.tally.one for each in found]),

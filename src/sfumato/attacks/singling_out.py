@@ -140,13 +140,13 @@ class SinglingOut:
                 codes=kept.low,
                 weight=np.ones(len(kept), np.int64),
                 success=success,
-                chance=success.astype(np.float64),
+                chance=np.full(len(kept), np.nan),  # a condition is no target that is more exposed, or less
             ),
             holds=f"has the release and writes {len(kept):,} conditions on {among}",
             hit=f"singles out one {counted.one} of the table by {{}} of them",
             miss=f"one of {counted.others} by {{}}",
             stops=f"coarser values where few {counted.many} are (rare values, extremes), or differential privacy",
-            whom=counted,
+            whom=Whom("condition", many="conditions", others=counted.others),
             notes=notes,
         )
 

@@ -108,13 +108,17 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
         policy=policy,
         progress=True,
     )
-    reached = None
+    shown: dict[str, Any] = {}
     public = options["membership_public"]
     limits = {name: options[name] for name in ("privacy_loss", "utility_loss")}
     try:
         reached = front.recommend(**limits, membership_public=public)
-    finally:  # a limit that no release keeps is an error, but what was computed is written all the same
-        shown: dict[str, Any] = {"recommendation": reached, "membership_public": public}
+        shown["recommendation"] = reached
+    except sf.Infeasible as error:  # a limit that no release keeps: what was computed is written all the same
+        shown["recommendation"] = error
+        raise
+    finally:
+        shown["membership_public"] = public
         if options["output"]:
             sf.report(front, options["output"], command=_command(), source=(data, schema), **shown)
             made(f"Report: {options['output']} (confidential)")

@@ -84,6 +84,6 @@ def _show(found: Mapping[str, Measured]) -> None:
         each = figure.details.get("by_attribute", {})
         if len(each) > 1:
             values = ", ".join(f"{attribute} {float(value):.6g}" for attribute, value in each.items())
-            many = f"the worst of {len(each)} sensitive attributes"
+            many = f"the worst of {len(each)} attributes"
             say(f"{name} is that of {figure.details['attribute']}, {many}: {values}.")
     say("Computed from the original: confidential.")

@@ -74,7 +74,7 @@ def compact(table: Table) -> Table:
 _EXPOSED = 5  # kinds of people an attack names
 
 Better = Literal["less", "more"]
-_MORE_IS_BETTER = ("unchanged_answers", "classification")
+_MORE_IS_BETTER = ("unchanged_answers", "classification", "precision")
 
 
 @dataclass(frozen=True, slots=True)

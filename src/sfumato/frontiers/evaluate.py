@@ -141,7 +141,7 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
             why = runs[0][place].details.get("not measured", f"{axis.name} has no value here")
             return {"failed": str(why)}
     named = {task.privacy.name: "privacy", **{axis.name: axis.name for axis in task.others}}
-    people = people_of(first)
+    people, kept = people_of(first), classes_of(first)
     return {
         "failed": "",
         "privacy": [json_number(run["privacy"].value) for run in runs],
@@ -152,7 +152,7 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         },
         "answers": {one.name: [found[one.name] for found in answers] for one in task.answers},
         "typical": typical_count(exact, read),
-        "people": None if people is None or not len(people) else int(people[classes_of(first)].min(initial=1 << 62)),
+        "people": None if people is None or not len(kept) else int(people[kept].min()),
         "at_least": people is not None and is_lower_bound(first),
         "axes": {place: _said(runs[0][place]) for place in ("privacy", "utility", *named.values())},
         "attributes": {

@@ -20,7 +20,7 @@ from sfumato.limits import PAIRED_COLUMNS
 from sfumato.measures import Measured, Workload, measure, query_error, workload
 from sfumato.measures.base import remembered
 from sfumato.release import Release
-from sfumato.schema import KNOWN, ROOT
+from sfumato.schema import KNOWN, ROOT, Schema
 
 SELECTIVITIES = ("0.01", "0.05", "0.1", "0.2")
 QUERIES = 250
@@ -357,12 +357,13 @@ _ASKED = 300_000  # numbers a box may hold
 _CELLS = 2**53  # of the carried columns together, counted exactly by a script
 
 
-def asked_of(release: Release) -> dict[str, Any]:
+def asked_of(release: Release, schema: Schema | None = None) -> dict[str, Any]:
     """Return boxes and groups over bins, so that a page can add up what a reader expects; nothing where too large.
 
+    The bins are those of `schema`: the release's own unless given, which may know more than what is published.
     Labels that cover the bins alike are one, and so are boxes of one group (or of groups of one box) with equal labels.
     """
-    read = read_tables(release)
+    read = read_tables(release, schema)
     names = [name for name in read.bins if name in read.inside]
     carried = [name for name in read.bins if name in read.carried]
     covers, columns = [], []

@@ -44,6 +44,7 @@ from sfumato.measures import js_divergence
 from sfumato.mechanisms import Gathered, Mechanism, Plan, Raw, Suppress
 from sfumato.randomness import Entropy
 from sfumato.release import Release
+from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.schema import Attribute, Schema
 
 # Marks that give the axes a meaning on the steward's own table.
@@ -146,6 +147,10 @@ _CHECKED = (
     "The parameters were chosen on the data they will be used on. The claim can be checked on the published file "
     "whatever they are, but it does not cover what the choice itself tells. "
     "To avoid this, fix them beforehand or on public data."
+)
+_ESTIMATED = (
+    "The parameters were chosen on the data they will be used on. The claim is an estimate and can be wrong, and it "
+    "does not cover what the choice itself tells. To avoid this, fix them beforehand or on public data."
 )
 
 
@@ -312,7 +317,7 @@ def attributes_of(point: Point, words: tuple[str, str]) -> list[str]:
     for axis, name in zip(("privacy", "utility"), words, strict=True):
         if found := point.attributes.get(axis):
             each = ", ".join(f"{attribute} {float(value):.4g}" for attribute, value in found["each"].items())
-            many = count_of(len(found["each"]), "sensitive attribute")
+            many = count_of(len(found["each"]), "attribute")
             runs = " (means over runs)" if len(point.privacy.values) > 1 else ""
             said.append(f"The {name} is that of {found['worst']}, the worst of {many}{runs}: {each}.")
     return said
@@ -350,7 +355,7 @@ def _gain(point: Point, bucket: Point, axes: tuple[Scale, Scale]) -> str:
 
 def caution_of(point: Point) -> str:
     """Say what choosing on the data means for the claim."""
-    return _PROVED if point.claim.get("kind") == "proved" else _CHECKED
+    return {"proved": _PROVED, "estimate": _ESTIMATED}.get(str(point.claim.get("kind")), _CHECKED)
 
 
 # A mechanism whose parameters were chosen by looking at the data it will publish.
@@ -519,7 +524,7 @@ def _kept_words(policy: Policy, kept: Sequence[Point], among: int) -> str:
     which = "policy" if policy.stated else "default policy"
     verb = "keeps" if len(kept) == 1 else "keep"
     said = f"{len(kept)} of {count_of(among, 'release')} {verb} the {which} ({policy})."
-    unasked = sum(point.people is None for point in kept)
+    unasked = sum(point.form in COUNTED_FORMS for point in kept)
     if unasked:
         said += f" k is not asked of the {count_of(unasked, 'release')} whose rows are noisy or synthetic."
     if buckets := [point for point in kept if point.buckets]:

@@ -108,7 +108,7 @@ class Frontier:
         if found is None:
             known = ", ".join(axis.name for axis in self.axes)
             raise ParameterError("axis", name, "was not measured for this frontier", hint=f"one of {known}")
-        moved = [point if point.failed else replace(point, privacy=point.risks[name]) for point in self.points]
+        moved = [point if point.failed else _moved(point, name) for point in self.points]
         suppressed, raw = self.ends[name]
         return replace(
             self,
@@ -201,6 +201,12 @@ class Frontier:
             "efficient_without_buckets": [point.number for point in self.efficient_without_buckets],
             "points": [{**point.to_json(), "breaks": self._broken(point)} for point in self.points],
         }
+
+
+def _moved(point: Point, name: str) -> Point:
+    """Return a point with another privacy axis; its figures by attribute are those of the axis it had, and go."""
+    utility = {axis: said for axis, said in point.attributes.items() if axis != "privacy"}
+    return replace(point, privacy=point.risks[name], attributes=utility)
 
 
 def with_efficient(points: list[Point], privacy: AxisMeasure, utility: AxisMeasure) -> tuple[Point, ...]:

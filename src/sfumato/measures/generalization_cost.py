@@ -21,12 +21,13 @@ from sfumato.counts import Table
 from sfumato.estimate.alignment import aligned_labels
 from sfumato.measures.base import Measured
 from sfumato.release import Release
+from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.schema import Labels
 
 
 def discernibility(table: Table, release: Release) -> Measured:
     """Every row pays the size of its class; a suppressed or left-out row pays the size of the table."""
-    sizes, lost, total = _classes(release)
+    sizes, lost, total = _classes(table, release)
     value = float((sizes.astype(float) ** 2).sum() + float(lost) * total)
     formula = "sum over classes of |E|^2, plus |D| for each suppressed row"
     return Measured(value, unit="row pairs", formula=formula, details={"per_row": value / max(1, total)})
@@ -34,7 +35,7 @@ def discernibility(table: Table, release: Release) -> Measured:
 
 def average_class_size(table: Table, release: Release) -> Measured:
     """Rows for each class; suppressed rows do not count as a class."""
-    sizes, lost, _ = _classes(release)
+    sizes, lost, _ = _classes(table, release)
     value = float(sizes.mean()) if len(sizes) else 0.0
     return Measured(value, unit="rows", formula="published rows / classes", details={"suppressed": lost})
 
@@ -61,9 +62,17 @@ def generalization_steps(table: Table, release: Release) -> Measured:
     return Measured(float(sum(by_attribute.values())), unit="steps", formula=formula, details=by_attribute)
 
 
-def _classes(release: Release) -> tuple[np.ndarray, int, int]:
+def _left_out(table: Table, release: Release) -> int:
+    """Rows of the table that are not in the release, which need not say so; noisy and drawn rows are no rows of it."""
+    stated = release.left_out or 0
+    if release.form in COUNTED_FORMS:
+        return stated
+    return max(stated, table.rows + table.left_out - int(release.groups.weight.sum()))
+
+
+def _classes(table: Table, release: Release) -> tuple[np.ndarray, int, int]:
     """Sizes of the classes, suppressed and left-out rows, all rows."""
-    sizes, lost = release.groups.weight, release.left_out or 0
+    sizes, lost = release.groups.weight, _left_out(table, release)
     if release.suppressed_group is not None:
         lost += int(sizes[release.suppressed_group])
         sizes = np.delete(sizes, release.suppressed_group)
@@ -75,7 +84,7 @@ def _averaged(table: Table, release: Release, cost: Callable[[Labels], np.ndarra
 
     Levels and domains are those of the table's schema: a loaded release may know only a part of them.
     """
-    weight, lost = release.boxes.weight, release.left_out or 0
+    weight, lost = release.boxes.weight, _left_out(table, release)
     total = max(1, int(weight.sum()) + lost)
     found = {}
     for at, own in enumerate(release.boxes.tables):

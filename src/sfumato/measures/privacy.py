@@ -80,10 +80,13 @@ def membership_bound(claim: Claim) -> float:
     """Return the largest gap of hits and false alarms that a claim allows who guesses whether a person is in the table.
 
     (e^epsilon - 1 + 2 delta) / (e^epsilon + 1): of two probabilities whose ratio stays within e^epsilon, but for delta,
-    both for an event and for its complement. 1, which says nothing, where the claim is not differential privacy.
+    both for an event and for its complement. 1, which says nothing, where the claim is not differential privacy, or
+    where it does not protect who took part.
     """
     promise = claim.promise
     if not isinstance(promise, PureDP | ApproxDP | ConcentratedDP | ProbabilisticDP):
+        return 1.0
+    if claim.neighbours is not Neighbours.ADD_OR_REMOVE_ONE:
         return 1.0
     epsilon = float(min(promise.epsilon, Fraction(700)))
     delta = float(getattr(promise, "delta", 0))

@@ -385,6 +385,16 @@ def _on_the_same_values(view: View, found: Populations) -> tuple[View, np.ndarra
     return replace(view, histogram=view.histogram[:, codes]), truth
 
 
+def unbounded(formula: str) -> str:
+    """Return a formula without the bound on attributes, which depends on the table; any other formula as it is.
+
+    >>> from sfumato.measures.utility import unbounded
+    >>> unbounded("mean over rows")
+    'mean over rows'
+    """
+    return _FORMULA if formula.startswith(f"{_FORMULA}; ") else formula
+
+
 def _estimated(view: View, found: Populations, estimator: Estimator) -> np.ndarray:
     cells = units_of(view, found.steps) if estimator == "uniform" else fit_maxent(view, found.steps).cells
     return estimates(cells, found.steps, len(found))

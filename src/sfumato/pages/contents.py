@@ -32,12 +32,16 @@ from sfumato.frontiers import (
     side_by_side,
     typical_words,
 )
+from sfumato.frontiers.result import AxisMeasure
+from sfumato.measures.utility import unbounded
 from sfumato.mechanisms import Anatomy, Bucketize
 from sfumato.pages.charts import colour_of, reach, shape_of, size_rows
 from sfumato.pages.commands import publish_command
 from sfumato.release import Release, published_frames
 from sfumato.release.dictionary import MOVED
 from sfumato.release.manifest import COUNTED_FORMS
+from sfumato.release.redact import public_schema
+from sfumato.schema import Schema
 from sfumato.schema.fingerprints import nearly_records
 from sfumato.visible import operand, shell_command
 
@@ -115,9 +119,9 @@ def public_contents(
             "table": front.table,
             "quasi": list(front.quasi),
             "carried": list(front.carried),
-            "privacy": axis(front.privacy),
-            "utility": axis(front.utility),
-            "measures": [axis(one) for one in (*front.axes, front.utility)],
+            "privacy": _public_axis(front.privacy),
+            "utility": _public_axis(front.utility),
+            "measures": [_public_axis(one) for one in (*front.axes, front.utility)],
             "compared": [{"label": point.label, "python": point.python} for point in front.points],
             "methods": _methods(front.points, left_out=left_out),
             "choosing": f"No claim covers {CHOSEN}.",
@@ -141,6 +145,11 @@ def axis(measure: Any) -> dict[str, Any]:
     unit = f", {measure.unit}" if measure.unit else ""
     title = f"{measure.words}{unit} ({'less' if measure.better == 'less' else 'more'} is better)"
     return {**measure.to_json(), "words": measure.words, "title": title}
+
+
+def _public_axis(measure: AxisMeasure) -> dict[str, Any]:
+    """As `axis`; without how many attributes a population names at most, since that depends on the original."""
+    return axis(replace(measure, formula=unbounded(measure.formula)))
 
 
 def _methods(points: tuple[Point, ...], *, left_out: bool) -> list[dict[str, Any]]:
@@ -168,7 +177,8 @@ def _varied(point: Point) -> str:
 
 
 def _published(release: Release) -> dict[str, Any]:
-    """What the release itself shows."""
+    """What the release itself shows: of a domain that was read off the data no more than its manifest states."""
+    schema = public_schema(release)
     return {
         "method": str(release.mechanism.get("name", "")),
         "promise": str(release.claim.promise),
@@ -181,24 +191,25 @@ def _published(release: Release) -> dict[str, Any]:
         "exposed": release.exposed().sentences() if release.form in ("generalized", "buckets") else [],
         "sample": (shown := sample_rows(release)),
         "groups": _second_table(release, shown),
-        "columns": _columns(release),
+        "columns": _columns(release, schema),
         "use": _use(release),
-        "asked": asked_of(release),
+        "linked": _linked(release),
+        "asked": asked_of(release, schema),
     }
 
 
 _ROLES = {"quasi": "may be known to others", "sensitive": "to protect", "target": "to study"}
 
 
-def _columns(release: Release) -> list[dict[str, Any]]:
-    """What each column holds, from the schema and the release alone."""
+def _columns(release: Release, schema: Schema) -> list[dict[str, Any]]:
+    """What each column holds, from the public schema and the release alone."""
     boxes = release.boxes
     listed = {
         table.attribute.name: [table.name(int(at)) for at in np.unique(np.asarray(boxes.labels)[:, place])]
         for place, table in enumerate(boxes.tables)
     }
     found: list[dict[str, Any]] = []
-    for attribute in (*release.quasi, *release.carried):
+    for attribute in (*release.quasi, *(schema[known.name] for known in release.carried)):
         some = listed.get(attribute.name) or [attribute.text(code) for code in range(min(attribute.size, _VALUES))]
         many = len(listed[attribute.name]) if attribute.name in listed else attribute.size
         role = _ROLES.get(attribute.role, attribute.role)
@@ -210,6 +221,14 @@ def _columns(release: Release) -> list[dict[str, Any]]:
 _VALUES = 6
 
 
+def _linked(release: Release) -> bool:
+    """Whether some group of buckets has one value only of a column beside: then each of its rows has it."""
+    groups = release.groups
+    return release.form == "buckets" and any(
+        (np.diff(groups.histogram(known.name).indptr) == 1).any() for known in release.carried
+    )
+
+
 def _use(release: Release) -> list[str]:
     """How to read the file, by the kind of release."""
     said = {
@@ -219,7 +238,7 @@ def _use(release: Release) -> list[str]:
         "holds, for each group, how often each sensitive value occurs. "
         + (
             "Where a group has one value only, each of its rows has it; else it is not published which row has which."
-            if release.form == "buckets" and release.exposed().sentences()
+            if _linked(release)
             else "Which row has which value is not published."
         ),
         "cells": "Counts are noisy: noise was added on purpose, and a small count may be nothing but noise. Add up "
@@ -235,11 +254,9 @@ def _use(release: Release) -> list[str]:
 
 
 def _sizes(release: Release) -> dict[str, Any]:
-    """Return the size as the saved release states it: a number of rows left out only where the claim allows it."""
+    """Return the size as the saved release states it: how many rows are missing only where the claim allows it."""
     found = release.summary().to_json()
-    if release.claim.kind != "checked":
-        found["suppressed"] -= release.left_out or 0
-    if release.form in ("cells", "synthetic"):
+    if release.claim.kind != "checked":  # rows may be left out, and how many is not published
         found.pop("suppressed")
     if release.capped:
         found["capped"] = release.capped
@@ -547,6 +564,7 @@ def steward_contents(
     command: str,
     source: tuple[str, str],
     without: str = "",
+    membership_public: bool = False,
 ) -> dict[str, Any]:
     """Return everything the steward may see; `without` says why nothing is recommended."""
     best = None if recommendation is None else recommendation.point.number
@@ -587,7 +605,7 @@ def steward_contents(
             for group in groups
         ],
         "policy": {"lines": policy.lines, "stated": policy.stated},
-        "closest": _closest(front, first) if recommendation is None and made else None,
+        "closest": _closest(front, first, membership_public) if recommendation is None and made else None,
         "axes": [_axis(front.on(one.name), shown, first, public) for one in front.axes],
         "truth": dict(front.truth),
         "asked": {} if best is None else dict(recommendation.point.panel.get("asked", {})) if recommendation else {},
@@ -642,10 +660,10 @@ def _axis(
     }
 
 
-def _closest(front: Frontier, first: Mapping[int, int]) -> dict[str, Any] | None:
+def _closest(front: Frontier, first: Mapping[int, int], public: bool) -> dict[str, Any] | None:
     """The release that is closest to keeping the policy, where none keeps it."""
     try:
-        point, broken = front.closest()
+        point, broken = front.closest(membership_public=public)
     except ValueError:  # nothing could be published at all
         return None
     if not broken:

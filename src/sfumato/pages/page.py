@@ -96,7 +96,7 @@ def report(
     path: str | PathLike[str],
     *,
     audience: Audience = "steward",
-    recommendation: Recommendation | None = None,
+    recommendation: Recommendation | Infeasible | None = None,
     release: Release | None = None,
     command: str = "",
     source: tuple[str, str] = ("data.csv", "schema.toml"),
@@ -110,7 +110,7 @@ def report(
     audience        "steward": all figures, confidential. "public": nothing computed from the original; with `release`
                     also what the published release itself shows.
     front           None for the public page of a release that was made without a comparison.
-    recommendation  what to mark; the knee unless given.
+    recommendation  what to mark; the error of `Frontier.recommend` where it found nothing; the knee unless given.
     command         the command that made the frontier, `source` the names of the data and schema files in commands.
     membership_public  whether buckets took part in the choice; for the knee, and stated in the public report.
     contact         whom to ask, on the public page.
@@ -136,8 +136,16 @@ def report(
             refuse_unsavable(release, **allowed)  # the page shows values and rows, as a folder does
         contents = public_contents(front, release, folder=folder, membership_public=membership_public, contact=contact)
     elif front is not None:
-        best, without = (recommendation, "") if recommendation else _knee(front, membership_public)
-        contents = steward_contents(front, best, command=command, source=source, without=without)
+        best = recommendation or _knee(front, membership_public)
+        chosen, without = (None, str(best)) if isinstance(best, Infeasible) else (best, "")
+        contents = steward_contents(
+            front,
+            chosen,
+            command=command,
+            source=source,
+            without=without,
+            membership_public=membership_public,
+        )
     else:
         rule = "is needed, but for the public page of a release"
         raise ParameterError("front", "None", rule, hint='report(None, path, audience="public", release=release)')
@@ -148,11 +156,11 @@ def report(
     return target
 
 
-def _knee(front: Frontier, membership_public: bool) -> tuple[Recommendation | None, str]:
+def _knee(front: Frontier, membership_public: bool) -> Recommendation | Infeasible:
     try:
-        return front.recommend(membership_public=membership_public), ""
+        return front.recommend(membership_public=membership_public)
     except Infeasible as error:
-        return None, str(error)
+        return error
 
 
 def _html(contents: dict[str, Any]) -> str:
@@ -205,5 +213,5 @@ def _json(contents: dict[str, Any]) -> str:
     if kept.get("recommendation"):  # the method's name in plain words is for readers of the page
         kept["recommendation"] = {name: part for name, part in kept["recommendation"].items() if name != "plain"}
     if kept.get("release"):
-        kept["release"] = {name: part for name, part in kept["release"].items() if name != "asked"}
+        kept["release"] = {name: part for name, part in kept["release"].items() if name not in ("asked", "linked")}
     return json.dumps({"sfumato": __version__, **kept}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

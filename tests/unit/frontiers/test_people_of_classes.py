@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -101,3 +102,18 @@ def test_two_spellings_of_a_value_are_no_sign_of_several_people(tmp_path, capsys
         main(["check", str(tmp_path / "visits.csv"), str(tmp_path / "visits.toml")])
     answer = " ".join(capsys.readouterr().out.split())
     assert ("of 120 keys 120 have rows that differ in at least two of sex, town" in answer) is really
+
+
+def test_where_every_row_is_suppressed_there_is_no_smallest_class():
+    """It was said to hold 4,611,686,018,427,387,904 people."""
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 10], "step": 1},
+        "ill": {"role": "sensitive", "values": ["a", "b", "c", "d"]}}})  # fmt: skip
+    drawn = random.Random(5)
+    rows = {"age": [at % 10 for at in range(40)], "ill": [drawn.choice("abcd") for _ in range(40)]}
+    table = sf.read(pl.DataFrame(rows), schema)
+    method = sf.DLink(sf.Mondrian(sf.KAnonymity(3)), d=4, alpha="0.985", max_suppressed="0.99")
+    release = sf.publish(table, method)
+    assert release.summary().classes == 0
+    (point,) = sf.frontier(table, [method], workers=0, progress=False, panels=False).points
+    assert (point.people, point.smallest) == (None, "")

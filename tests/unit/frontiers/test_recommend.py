@@ -107,7 +107,8 @@ def test_the_reason_names_the_figures_and_the_limit():
 def test_it_is_said_of_how_many_releases_k_is_not_asked():
     assert "k is not asked" not in frontier_of(SOME, people=7).recommend().reason
     said = "k is not asked of the 6 releases whose rows are noisy or synthetic."
-    assert said in frontier_of(SOME).recommend().reason
+    assert said in frontier_of(SOME, form="cells").recommend().reason
+    assert "k is not asked" not in frontier_of(SOME, form="generalized").recommend().reason  # no class holds a row
 
 
 def test_what_no_release_has_is_said_of_those_that_keep_the_policy():
@@ -275,3 +276,37 @@ def test_shares_are_said_only_of_ends_that_were_measured():
     assert "of publishing the table" not in frontier_of(SOME, raw=(0.0, 0.0)).recommend().reason
     lost = frontier_of([(0.1, 0.6)], suppressed=(0, 0.5), raw=(1, 1), better="more").recommend().reason
     assert "80 % of the utility loss that is lost by removing all quasi-identifiers" in lost
+
+
+def test_the_caution_about_an_estimate_does_not_say_that_the_file_shows_it():
+    said = frontier_of(SOME, claim={"kind": "estimate"}).recommend().caution
+    assert "an estimate and can be wrong" in said
+    assert "checked on the published file" not in said
+
+
+def two_private_columns(role="sensitive"):
+    """Pay follows age; illness does not."""
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 10], "step": 1},
+        "ill": {"role": role, "kind": "nominal", "values": ["a", "b", "c"]},
+        "pay": {"role": role, "kind": "nominal", "values": ["high", "low"]}}})  # fmt: skip
+    codes = [(at % 10, at * at % 11 % 3, int(at % 10 < 7)) for at in range(400)]
+    return Table.from_codes(schema, codes)
+
+
+def test_figures_by_attribute_are_never_those_of_another_axis():
+    """The inference gains of each attribute were printed as its privacy losses."""
+    points = [sf.Mondrian(sf.KAnonymity(k)) for k in (5, 20)]
+    front = sf.frontier(
+        two_private_columns(), points, privacy=["inference", "privacy_loss"], workers=0, progress=False, panels=False
+    )
+    assert "The inference gain is that of" in front.recommend().reason
+    moved = front.on("privacy_loss").recommend().reason
+    assert "The privacy loss is that of" not in moved
+    assert "The utility loss is that of" in moved
+
+
+def test_targets_are_not_called_sensitive():
+    points = [sf.Mondrian(sf.KAnonymity(5))]
+    front = sf.frontier(two_private_columns("target"), points, workers=0, progress=False, panels=False)
+    assert "the worst of 2 attributes:" in front.recommend().reason

@@ -280,3 +280,17 @@ def test_a_proved_claim_says_how_its_parameters_were_chosen(clinic, front):
     assert front.chosen(front.points[0]) == front.points[0].mechanism
     with pytest.raises(ParameterError):
         front.chosen(99)
+
+
+def test_more_precision_is_better(clinic):
+    """Suppress, which says nothing, was called the release of the best precision."""
+    front = sf.frontier(
+        clinic,
+        [sf.Mondrian(sf.KAnonymity(5)), sf.Suppress()],
+        utility="precision",
+        workers=0,
+        progress=False,
+        panels=False,
+    )
+    assert front.utility.better == "more"
+    assert front.recommend(privacy_loss=1).point.label == "Mondrian k-anonymity(5)"

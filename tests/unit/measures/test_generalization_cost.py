@@ -84,6 +84,18 @@ def test_suppressed_and_left_out_rows_are_priced() -> None:
     assert certainty_penalty(adult, release).value >= lost / adult.rows
 
 
+def test_rows_that_another_tool_left_out_are_priced(tmp_path) -> None:
+    """A file with 15 of 60 rows, as they are, was said to have cost nothing."""
+    original = table([[i % 11, i % 4, i % 2] for i in range(60)])
+    sf.publish(original.take(range(15)), sf.Raw()).frames()["data"].write_csv(tmp_path / "some.csv")
+    some = sf.Release.read(tmp_path / "some.csv", original.schema)
+    assert some.left_out is None
+    assert certainty_penalty(original, some).value == 45 / 60
+    assert precision(original, some).value == 15 / 60
+    assert average_class_size(original, some).details["suppressed"] == 45
+    assert certainty_penalty(original.take(range(15)), some).value == 0
+
+
 def test_a_middle_level_counts_one_step() -> None:
     schema = sf.Schema.parse(SCHEMA)
     from sfumato.measures.generalization_cost import _steps

@@ -464,3 +464,22 @@ def test_wrong_parameters_are_named(clinic_front, tmp_path):
     with pytest.raises(ParameterError, match="path"):
         sf.report(clinic_front, tmp_path / "x.pdf")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_closest_release_is_looked_for_among_buckets_where_they_may_be_published(clinic, tmp_path):
+    policy = sf.Policy({"k": 10_000})
+    front = sf.frontier(clinic, [sf.Bucketize(sf.TCloseness("0.4"))], workers=0, progress=False, policy=policy)
+    page = sf.report(front, tmp_path / "r.html", membership_public=True).read_text("utf-8")
+    assert "Nothing is good enough" in page
+    page = sf.report(front, tmp_path / "r.html").read_text("utf-8")
+    assert "Nothing is recommended" in page
+
+
+def test_the_picture_does_not_say_that_one_attack_was_made_on_every_release(clinic, tmp_path):
+    """The figure is that of the strongest attack that fits; a count is off by more than its median half of the time."""
+    points = [sf.Mondrian(sf.KAnonymity(5)), sf.Suppress()]
+    front = sf.frontier(clinic, points, privacy=["inference"], workers=0, progress=False)
+    page = sf.report(front, tmp_path / "r.html").read_text("utf-8")
+    assert "the strongest of them" in page
+    assert "The same attack" not in page
+    assert "<span>is typically read as</span>" in page

@@ -81,7 +81,8 @@ def test_rows_left_out_are_stated_only_where_the_manifest_tells_them(front, clin
     noisy = page_of(front, sf.publish(clinic, sf.NoisyTable(1)), tmp_path, allow_unaccounted=True)["release"]["summary"]
     assert "suppressed" not in noisy
     linked = sf.publish(clinic, sf.DLink(sf.Mondrian(sf.KAnonymity(5)), d=2, alpha="0.5"))
-    assert page_of(front, replace(linked, left_out=37), tmp_path)["release"]["summary"]["suppressed"] == "0"
+    said = page_of(front, replace(linked, left_out=37), tmp_path)["release"]["summary"]
+    assert "suppressed" not in said  # it said 0 of them
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -107,3 +108,67 @@ def test_no_drawn_row_is_said_to_be_nobody(clinic):
     assert "nothing but noise" not in exact
     small = public_contents(None, sf.publish(clinic, sf.NoisyTable(1), seed=1), folder="out")["release"]["use"][0]
     assert "may be nothing but noise" in small
+
+
+def test_a_range_read_off_the_data_is_on_no_page_where_no_label_says_it(tmp_path):
+    """The box that counts offered ranges up to the oldest, of a release whose ages are all `*`."""
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [30, 98], "step": 1, "source": "data"},
+        "ill": {"role": "sensitive", "kind": "nominal", "values": ["flu", "gout"]}}})  # fmt: skip
+    ages, ills = [30 + at % 20 for at in range(99)] + [97], ["flu", "gout"] * 50
+    release = sf.publish(sf.read(pl.DataFrame({"age": ages, "ill": ills}), schema), sf.Suppress())
+    asked = public_contents(None, release, folder="out")["release"]["asked"]
+    release.save(tmp_path / "out")
+    loaded = public_contents(None, sf.Release.load(tmp_path / "out"), folder="out")["release"]["asked"]
+    assert asked["quasi"] == loaded["quasi"] == [{"name": "age", "bins": ["*"]}]
+    assert asked == loaded
+
+
+def test_a_value_read_off_the_data_is_on_no_page_where_no_row_has_it():
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 1},
+        "ill": {"role": "sensitive", "values": ["ebola", "flu", "gout"], "source": "data"}}})  # fmt: skip
+    rows = pl.DataFrame({"age": list(range(40)), "ill": ["flu", "gout"] * 20})
+    release = sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5)))
+    said = public_contents(None, release, folder="out")["release"]
+    assert "ebola" not in json.dumps([said["columns"], said["asked"]])
+
+
+@pytest.mark.parametrize("ending", ["json", "html"])
+def test_a_target_that_is_alike_in_a_group_is_not_said_to_be_unpublished(ending, tmp_path):
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 1},
+        "ill": {"role": "sensitive", "kind": "nominal", "values": ["flu", "gout"]},
+        "paid": {"role": "target", "kind": "nominal", "values": ["no", "yes"]}}})  # fmt: skip
+    held = {"age": [at // 4 for at in range(40)], "ill": ["flu", "gout"] * 20, "paid": ["yes"] * 39 + ["no"]}
+    release = sf.publish(sf.read(pl.DataFrame(held), schema), sf.Anatomy(2))
+    said = public_contents(None, release, folder="out")["release"]
+    assert not said["exposed"]
+    assert "one value only" in said["use"][0]
+    page = sf.report(None, tmp_path / f"p.{ending}", audience="public", release=release).read_text("utf-8")
+    assert "does not say which row" not in page
+    assert "Which row has which value is not published" not in page
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_classes_that_hide_nobody_are_stated_in_every_form(tmp_path):
+    schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 40], "step": 1},
+        "ill": {"role": "sensitive", "kind": "nominal", "values": ["flu", "gout"]}}})  # fmt: skip
+    rows = pl.DataFrame({"age": list(range(40)), "ill": ["flu"] * 20 + ["gout"] * 20})
+    release = sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5)))
+    said = release.exposed().sentences()
+    assert said
+    for ending in ("md", "html"):
+        page = sf.report(None, tmp_path / f"p.{ending}", audience="public", release=release)
+        assert said[0] in page.read_text("utf-8")
+
+
+def test_the_public_page_has_no_formula_that_depends_on_the_table(clinic, monkeypatch):
+    """How many attributes a population names at most follows from how many large populations the table has."""
+    monkeypatch.setattr("sfumato.measures.utility.POPULATIONS", 12)
+    table = clinic.take(range(clinic.rows))  # of which no populations are remembered
+    front = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(10))], workers=0, progress=False)
+    assert "at most 1 attribute" in front.utility.formula
+    said = public_contents(front, None, folder="out")
+    assert "at most" not in json.dumps([said["utility"], said["measures"]])
