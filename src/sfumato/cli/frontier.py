@@ -114,7 +114,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     try:
         reached = front.recommend(**limits, membership_public=public)
         shown["recommendation"] = reached
-    except sf.Infeasible as error:  # a limit that no release keeps: what was computed is written all the same
+    except sf.Infeasible as error:  # a limit that no release keeps: what was computed is still written
         shown["recommendation"] = error
         raise
     finally:

@@ -199,7 +199,7 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
 def _unusual(filled: np.ndarray, empty: Sequence[float]) -> list[int]:
     """Return the numbers of filled cells that rows have more often than chance gives.
 
-    `filled` is that of each row, `empty` the share of rows in which each column is empty. A number is unusual where
+    `filled` is the number for each row, `empty` the share of rows in which each column is empty. A number is unusual if
     the rows with at most so many cells are `_BEYOND` times those expected if columns were empty independently of each
     other. Totals and notes raise these shares as well, but are rare, and so their product stays far below them.
     """

@@ -508,7 +508,7 @@ def _give_to(partial: Path, owner: os.stat_result) -> None:
     if (made.st_uid, made.st_gid) != (owner.st_uid, owner.st_gid):
         try:
             os.chown(partial, owner.st_uid, owner.st_gid)
-        except OSError:  # only root may give away; the mode is kept all the same
+        except OSError:  # only root may change the owner; the mode is kept anyway
             return
 
 

@@ -129,7 +129,7 @@ def examine_rows(
                 problems=[Problem(count, "must hold whole numbers of rows, at least 1, and not too many in all")]
             )
         if (lines > 1).any() or rows.select(names[:-1]).is_duplicated().any():
-            rule = "counts some combination on several lines, whose order could tell more than their sum"
+            rule = "counts some combination on several lines, and their order could reveal more than their sum"
             problems.append(Problem(count, rule, "one line for each combination, as it was saved"))
         times = counted
     stated: StatedPeople | Problem | None = None

@@ -186,7 +186,7 @@ class SeenByKey:
     """Confidential: what the key of a person shows and the rows do not. In memory only, never saved.
 
     `people_alone` have carried values that nobody else has. `alike` is, by sensitive attribute, the number of
-    classes in which one value is that of everybody, and `missing` the number of those in which nobody has one.
+    classes in which everybody has one value, and `missing` the number of those in which nobody has one.
     `counted` are the people of each class with each carried value.
     """
 

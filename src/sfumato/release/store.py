@@ -225,7 +225,7 @@ def save(
         with place.filled(keep=paid, before_naming=note, ledger=ledger) as partial:
             _fill(release, partial, format, counts=counts, engine=engine)
         if account is not None:
-            with suppress(ParameterError):  # a folder that was meant and is there counts as saved all the same
+            with suppress(ParameterError):  # a folder that was meant and exists counts as saved
                 account.saved(place.target)
 
 

@@ -228,7 +228,7 @@ class Actions:
             )
         stated = self.publishing.stated(project, form)
         if stated["breaks"] and not one(form, "allow-policy"):
-            hint = "tick that it is published all the same, or choose another release"
+            hint = "tick the box to publish it anyway, or choose another release"
             raise ParameterError("release", NOTHING, f"it breaks your policy: {stated['breaks']}", hint=hint)
         self.publishing.refuse_over(project, form)
         with project.locked():  # a second click waits here, then finds the run of the first, or its folder

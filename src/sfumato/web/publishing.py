@@ -453,6 +453,6 @@ def overridden(words: Collection[str]) -> list[str]:
 
 
 def _flag_of(answer: Any) -> str:
-    """Return the flag with which a refused release would be published all the same, as its hint names it."""
+    """Return the flag with which a refused release would be published anyway, as its hint names it."""
     hint = str(answer.get("hint", "")) if isinstance(answer, Mapping) else ""
     return next((flag for flag in _ALLOWED if f"--{flag}" in hint or flag.replace("-", "_") in hint), "")
