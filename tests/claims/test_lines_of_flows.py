@@ -192,7 +192,7 @@ def test_a_checked_cap_holds_for_people(ways):
 
 
 def test_a_mutant_that_compares_raw_texts_is_caught(monkeypatch):
-    def raw(keys, where, jobs, cap, *, exact):
+    def raw(keys, where, jobs, cap, *, exact, rows):
         each = pl.DataFrame({"who": keys, "jobs": jobs}).group_by("who").agg(pl.col("jobs").sum())
         if each["jobs"].max() > cap:
             raise sf.ReadError([])

@@ -231,6 +231,35 @@ def test_keys_are_refused_as_in_a_file(keys: list[str], schema: Schema) -> None:
     assert [p.rule for p in found.value.problems] == [p.rule for p in expected.value.problems]
 
 
+@pytest.mark.parametrize(
+    ("top", "beside", "found"),
+    [
+        ("000000", "P1", ("sign", "crowd")),
+        ("000000", "000001", ("crowd",)),  # one of the numbers that are given out
+        ("nobody", "P1", ("sign", "crowd")),
+        ("P90007", "P1", ("crowd",)),
+        ("xxxx", "P1", ("sign", "crowd")),
+        ("P1", "P2", ()),
+    ],
+)
+def test_a_key_of_everybody_without_one_is_found_on_workers(top: str, beside: str, found: tuple[str, ...]) -> None:
+    """Else all of them were one person in Spark, and the same table in memory was refused."""
+    rows = visits(400).with_columns(weight=1.0, seen=pl.date(2021, 1, 1))
+    keys = pl.when(pl.int_range(400) < (60 if found else 1)).then(pl.lit(top)).otherwise("mrn")
+    frame = rows.with_columns(mrn=keys.replace({rows["mrn"][200]: beside}))
+    there = people_in(sail(), frame, OF_PEOPLE)
+    here = sf.read(frame, OF_PEOPLE)
+    assert ("sign" in found, "crowd" in found) == (there.filler > 0, there.crowd > 0)
+    assert {60 for _ in found} == {one for one in (there.filler, there.crowd) if one}
+    table = sf.read(frame_of(sail(), frame), OF_PEOPLE, driver_cells=50)
+    for told in ("is counted as one person", "one sign again and again"):
+        said = [[p.rule for p in (*one.suspected_keys(), *one.doubts()) if told in p.rule] for one in (table, here)]
+        assert said[0] == said[1]
+    if "sign" in found:
+        with pytest.raises(sf.SchemaError, match="one sign again and again"):
+            sf.publish(table, sf.Mondrian(k=3), seed=1)
+
+
 # -- releases -----------------------------------------------------------------------------------
 
 

@@ -421,6 +421,25 @@ def test_a_person_composes_over_destinations():
         sf.Synthesize("4.6", "1e-5").claim(schema)
 
 
+def test_a_disclosing_draw_is_that_of_one_job_of_a_person():
+    """Two destinations of one worker each: the bound of one law is not one of both at the same epsilon."""
+    frame = pl.DataFrame({"work": ["10", "11"], "home": ["12", "12"]})
+    places = Geography.read(
+        pl.DataFrame({"code": ["10", "11", "12"], "latitude": [41.0, 41.1, 41.2], "longitude": [-71.0] * 3})
+    )
+    mechanism = sf.Synthesize("4.6", "1e-5", unit="person")
+    flows = read_flows(frame, places, unit="person", cap=2)
+    alpha = laws_for(mechanism.prior.cells(0, 4), np.array([1]), mechanism.asked)[0][0].law.strata[0].alpha
+    both_told = float((1 + alpha) / (1 + 4 * alpha)) ** 2
+    assert 2 * math.log((1 + alpha) / alpha) > 4.6
+    said = sf.publish(flows.table, mechanism, seed=1).notes[-1]
+    assert "at most 0 at any of the 2" in said
+    assert both_told > 0.9  # so that it is false of a person
+    assert "of one of the up to 2 jobs of a person" in said
+    one = read_flows(frame.head(1), places, unit="person", cap=1)
+    assert "jobs of a person" not in sf.publish(one.table, mechanism, seed=1).notes[-1]
+
+
 def test_shrinking_is_in_the_claim_with_its_parts():
     schema = GEOGRAPHY.schema()
     claim = sf.Synthesize("4.6", "1e-5", shrink="0.0378").claim(schema)

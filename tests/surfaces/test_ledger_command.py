@@ -86,6 +86,21 @@ def test_what_is_left_beside_a_concentrated_release_is_counted_by_sums(run):
     assert "left: epsilon 0.5 (delta 0.0009)\n    left is counted by plain sums, as limits are kept\n" in out
 
 
+def test_it_is_said_how_is_counted_what_a_part_that_spent_in_another_relation_leaves(run):
+    """Of 10 the part had spent 1, and 8 were left: a release like its own may take 4 of them."""
+    ledger = Ledger("ledger.db")
+    ledger.limit("whole", 10)
+    ledger.declare_parts("whole", ["a", "b", "c"])
+    for part, epsilon, relation in (("a", 1, ADD), ("b", 3, REPLACE)):
+        claim = sf.Claim(sf.PureDP(epsilon), neighbours=relation)
+        ledger.reserve(part, claim, "test").spend(claim)
+    assert ledger.refusal("a", sf.Claim(sf.PureDP(5), neighbours=ADD)) is not None
+    for part, left, told in (("a", 8, True), ("b", 7, False), ("c", 10, True), ("whole", 7, True)):
+        _, out, _ = run("ledger", "ledger.db", "--population", part)
+        assert f"left: epsilon {left}" in out
+        assert ("left is counted for replace-one" in out) is told, part
+
+
 def test_the_listing_fits_into_80_columns(run):
     book = Ledger("ledger.db")
     book.limit("riverside-hospital-2025", 9, "1/1000")

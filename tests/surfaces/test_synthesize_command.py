@@ -173,3 +173,14 @@ def test_shares_near_none_and_all_are_not_rounded_to_them():
         "9 of 10 homes",
         "95 of 100 homes",
     ]
+
+
+def test_of_a_shrunk_prior_the_share_is_called_an_upper_bound(files, tmp_path):
+    """Most empty cells take no part: far fewer homes come from the prior than before shrinking."""
+    asked = ["--epsilon", "4.6", "--delta", "1e-3", "--seed", "1", "--allow-rehearsal"]
+    page = tmp_path / "m.html"
+    answer = run(*files, *asked, "--keep", "0.05", "-o", str(tmp_path / "out"), "--map", str(page))
+    assert answer["drawn"].startswith("at most ")
+    assert '<span id="prior">at most ' in page.read_text("utf-8")
+    whole = run(*files, *asked, "-o", str(tmp_path / "whole"))
+    assert "at most" not in whole["drawn"]

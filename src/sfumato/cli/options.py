@@ -91,7 +91,7 @@ def engine_of(options: dict[str, Any]) -> Any:
 
 
 def given_options(**options: Any) -> dict[str, Any]:
-    """Keep what was given."""
+    """Keep the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
 
 

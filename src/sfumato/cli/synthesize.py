@@ -228,7 +228,7 @@ def _prior(release: Release, mechanism: Synthesize) -> tuple[float, str]:
     n = np.bincount(at.reshape(-1), weights=people).astype(np.int64)
     shares = mechanism.prior_shares(release.schema, destinations, n)
     share = float((shares * n).sum() / max(int(n.sum()), 1))
-    return share, f"{tenths(share)} are drawn from the prior, not from the table"
+    return share, f"{tenths(share, at_most=mechanism.shrinks)} are drawn from the prior, not from the table"
 
 
 def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warnings: list[str]) -> None:

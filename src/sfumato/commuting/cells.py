@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sfumato.arrays import Floats, Ints
 from sfumato.commuting.bounds import Stratum
-from sfumato.commuting.flows import COUNTS, jobs_of_lines, places
+from sfumato.commuting.flows import COUNTS, jobs_of_lines, places, rows_of
 from sfumato.commuting.geography import Geography
 from sfumato.commuting.urn import KEEP_BITS, WordSource, keep_probability
 from sfumato.errors import ParameterError, Problem, ReadError
@@ -230,8 +230,8 @@ class OlderFlows:
             places(cells[columns[1]]),
             jobs_of_lines(cells, columns[2]).alias(columns[2]),
         )
-        wrong = frame.filter(pl.any_horizontal(pl.all().is_null()) | (pl.col(columns[2]) < 0)).height
-        if wrong:
+        odd = frame.select(pl.any_horizontal(pl.all().is_null()) | (pl.col(columns[2]) < 0)).to_series()
+        if wrong := rows_of(cells, odd.fill_null(value=True)):
             raise ReadError(Problem(columns[2], "must be whole numbers between two regions", "check it", rows=wrong))
         people: dict[tuple[str, str], int] = {}
         for to, home, many in frame.iter_rows():
@@ -406,10 +406,15 @@ class Shape:
         if self.max_distance is not None:
             texts.append(f"origins beyond {self.max_distance:g} miles are `elsewhere`")
         if self.coarsen is not None:
-            texts.append(f"cells are regions ({self.coarsen}); homes are placed inside by public density")
+            texts.append(f"cells are regions ({self.coarsen}); {self._placing}")
         if self.far is not None:
-            texts.append(f"beyond {self.far[0]:g} miles cells are regions ({self.far[1]})")
+            texts.append(f"beyond {self.far[0]:g} miles cells are regions ({self.far[1]}); {self._placing}")
         return tuple(texts)
+
+    @property
+    def _placing(self) -> str:
+        how = "with equal probability in each block" if self.density is None else "by public density"
+        return f"homes are placed inside {how}"
 
     def to_json(self) -> dict[str, Any]:
         """Return name and parameters; the geography by its fingerprint."""

@@ -152,6 +152,11 @@ def jobs_of_lines(frame: pl.DataFrame, many: str | None) -> pl.Series:
     return jobs * frame[ROWS].cast(pl.Int64) if ROWS in frame.columns else jobs
 
 
+def rows_of(frame: pl.DataFrame, which: pl.Series) -> int:
+    """Return how many rows of the file some lines are: an engine that groups gives equal rows as one line."""
+    return int(frame[ROWS].filter(which).sum()) if ROWS in frame.columns else int(which.sum())
+
+
 def places(column: pl.Series) -> pl.Series:
     """Return the codes of places as texts, cell by cell; blanks alone are not a code."""
     texts = column if column.dtype == pl.String else key_columns([column])[0]
@@ -162,9 +167,12 @@ def places(column: pl.Series) -> pl.Series:
 # -- whose a line is -----------------------------------------------------------------------------------------
 
 
-def check_cap(keys: pl.Series, where: Ints, jobs: Ints, cap: int, *, exact: bool) -> None:
-    """Refuse keys that leave open who a line is about, and people with more than `cap` places or two jobs at one."""
-    people = read_people([keys], jobs)
+def check_cap(keys: pl.Series, where: Ints, jobs: Ints, cap: int, *, exact: bool, rows: Ints | None = None) -> None:
+    """Refuse keys that leave open who a line is about, and people with more than `cap` places or two jobs at one.
+
+    `rows` says how many rows of the file each line is (None: 1).
+    """
+    people = read_people([keys], rows)
     wrong = blank_problem([keys.name], people.blank, people.worded)
     wrong += [] if exact else alike_problem(people.alike, _EXACT) + nines_problem(people.nines, _EXACT)
     if wrong:
@@ -356,7 +364,8 @@ def read_flows(
     hardly_repeats = True
     if person is not None:
         stand = _standing(frame, geography, to, many)
-        check_cap(frame[person].gather(stand[0]), stand[1], stand[2], rows, exact=person_exact)
+        many_rows = frame[ROWS].cast(pl.Int64).gather(stand[0]).to_numpy() if ROWS in frame.columns else None
+        check_cap(frame[person].gather(stand[0]), stand[1], stand[2], rows, exact=person_exact, rows=many_rows)
         hardly_repeats = read_people([frame[person].gather(stand[0])]).of_rows(stand[2])
     if unit == "person" and hardly_repeats:
         _refuse_other_keys(source, geography, [column for column in rest if person_like(column)], (to, many), rows)
@@ -407,16 +416,14 @@ def _cap(unit: Unit, cap: int | None) -> int:
 
 def _grouped(frame: pl.DataFrame, to: str, home: str, many: str | None) -> pl.DataFrame:
     jobs = jobs_of_lines(frame, many)
-    bad = int((jobs.is_null() | (jobs < 0)).sum())
-    if bad:
+    if bad := rows_of(frame, (jobs.is_null() | (jobs < 0)).fill_null(value=True)):
         raise ReadError(Problem(many or "count", "must hold whole numbers of 0 or above", "check the column", rows=bad))
     total = float(jobs.cast(pl.Float64).sum())
     if total > FLOWS:
         rule = f"counts {total:.4g} jobs, more than {FLOWS:,}"
         raise ReadError(Problem(many or "count", rule, "publish parts of the geography one by one"))
     grouped = pl.DataFrame({"to": places(frame[to]), "home": places(frame[home]), "jobs": jobs})
-    empty = grouped.filter(pl.col("to").is_null() | pl.col("home").is_null()).height
-    if empty:
+    if empty := rows_of(frame, grouped["to"].is_null() | grouped["home"].is_null()):
         hint = f"write {ELSEWHERE}, or omit the line"
         raise ReadError(Problem(f"{to}, {home}", "must not be empty", hint, rows=empty))
     return grouped.group_by("to", "home").agg(pl.col("jobs").sum()).filter(pl.col("jobs") > 0)
@@ -424,5 +431,6 @@ def _grouped(frame: pl.DataFrame, to: str, home: str, many: str | None) -> pl.Da
 
 def _refuse(name: str, wrong: NDArray[np.bool_], jobs: pl.Series, hint: str) -> None:
     if wrong.any():
-        rule = f"has {int(wrong.sum())} pairs whose code is not in the geography"
-        raise ReadError(Problem(name, rule, hint, count=int(wrong.sum()), rows=int(jobs.to_numpy()[wrong].sum())))
+        pairs, many = int(wrong.sum()), int(jobs.to_numpy()[wrong].sum())
+        rule = f"has {count_of(pairs, 'pair')}, of {count_of(many, 'job')}, whose code is not in the geography"
+        raise ReadError(Problem(name, rule, hint, count=pairs))

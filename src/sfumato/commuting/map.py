@@ -57,7 +57,7 @@ def map_page(data: MapData) -> str:
         what=what,
         version=__version__,
         sizes=_sizes(data),
-        prior="" if data.prior is None else tenths(data.prior),
+        prior="" if data.prior is None else tenths(data.prior, at_most=data.prior_at_most),
         named=[
             {"destination": one["destination"], "name": one["name"], "prior": one.get("prior", "")}
             for one in data.destinations
@@ -336,6 +336,7 @@ class MapData:
     origins: list[dict[str, Any]] = field(repr=False)
     pairs: list[dict[str, Any]] = field(repr=False)
     prior: float | None  # share of all origins that are drawn from the prior, where the method states it
+    prior_at_most: bool  # the prior is shrunk: the shares are the largest there can be
     histogram: list[dict[str, Any]] = field(repr=False)
     box: tuple[float, float, float, float]  # west, south, east, north of what is shown
     bands: tuple[str, ...]
@@ -369,6 +370,7 @@ def map_data(
     histogram = [line for kind, pairs in sources.items() for line in _histogram(kind, pairs, shown, geography)]
     used = {line["order"] for line in histogram}
     share: dict[int, float] = {}
+    at_most = method is not None and method.shrinks
     if method is not None and totals:
         everywhere = np.array(list(totals), dtype=np.int64)
         many = np.array(list(totals.values()), dtype=np.int64)
@@ -391,27 +393,32 @@ def map_data(
                 "destination": geography.codes[d],
                 "name": geography.named(int(d)),
                 "people": int(totals[int(d)]),
-                **({"prior": tenths(share[int(d)])} if share else {}),
+                **({"prior": tenths(share[int(d)], at_most=at_most)} if share else {}),
                 **_point(geography, d),
             }
             for d in shown
         ],
         origins=[{"at": int(o), "origin": geography.named(int(o)), **_point(geography, o)} for o in points],
         prior=sum(share[d] * totals[d] for d in totals) / max(sum(totals.values()), 1) if share else None,
+        prior_at_most=at_most,
         pairs=_lists(geography, where[placed], origin[placed], people[placed]),
         histogram=histogram,
         bands=tuple(name for at, name in enumerate(_NAMES) if at in used),
     )
 
 
-def tenths(share: float) -> str:
-    """Say how many homes come from the prior.
+def tenths(share: float, *, at_most: bool = False) -> str:
+    """Say how many homes come from the prior; `at_most`: the share is an upper bound, and is rounded up.
 
     >>> tenths(0.88), tenths(0.95), tenths(0.004), tenths(0.996)
     ('9 of 10 homes', '95 of 100 homes', 'fewer than 1 in 100 homes', 'nearly all homes')
+    >>> tenths(0.312, at_most=True)
+    'at most 32 of 100 homes'
     """
     if share < 0.01:
         return "fewer than 1 in 100 homes"
+    if at_most:
+        return f"at most {math.ceil(100 * share)} of 100 homes"
     if share > 0.99:
         return "nearly all homes"
     if 0.05 < share < 0.95:  # at both ends tenths would say none, or all

@@ -70,7 +70,10 @@ class CommuteDistances:
             return (self.synthetic - self.original) / self.original
 
     def by_size(self, edges: Sequence[int] = (1, 5, 10, 20, 50, 200)) -> list[dict[str, Any]]:
-        """Return one line for each size of destination: averages, median error and how many lie within 10 %."""
+        """Return one line for each size of destination: averages, median error and the share within 10 %.
+
+        All but the number of `destinations` are of those `compared`: with an original average above 0 and a synthetic.
+        """
         lines = []
         for low, high in zip(edges, [*edges[1:], None], strict=True):
             inside = (self.people >= low) & ((self.people < high) if high is not None else True)
@@ -81,6 +84,7 @@ class CommuteDistances:
                     "from": low,
                     "below": high,
                     "destinations": int(inside.sum()),
+                    "compared": int(usable.sum()),
                     "original": _mean(self.original[usable]),
                     "synthetic": _mean(self.synthetic[usable]),
                     "median_error": float(np.median(error)) if error.size else None,
@@ -91,13 +95,14 @@ class CommuteDistances:
         return lines
 
     def measured(self) -> Measured:
-        """Return the median relative error over destinations."""
+        """Return the median relative error over destinations; `left_out` of these have none."""
         error = np.abs(self.error[np.isfinite(self.error)])
         return Measured(
             float(np.median(error)) if error.size else float("nan"),
             unit="share",
-            formula="median over destinations of |synthetic - original| / original average commute distance",
-            details={"by_size": self.by_size()},
+            formula="median of |synthetic - original| / original average commute distance, over destinations whose "
+            "original average is above 0 and whose synthetic one is known",
+            details={"by_size": self.by_size(), "left_out": int(self.error.size - error.size)},
         )
 
 

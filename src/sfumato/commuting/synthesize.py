@@ -39,7 +39,7 @@ from sfumato.commuting.prior import (
 )
 from sfumato.commuting.urn import Commuters, UrnLaw, urn_sample
 from sfumato.declare import Flag, MaybeRational, Rational, declare, hold, parameter, to_json
-from sfumato.errors import Infeasible, ParameterError, Problem, SchemaError
+from sfumato.errors import Infeasible, ParameterError, Problem, SchemaError, count_of
 from sfumato.exact import choice, fraction
 from sfumato.mechanisms.base import REFUSED_INPUT, Gathered, Plan, Stage
 from sfumato.randomness import Entropy
@@ -130,6 +130,11 @@ class Synthesize:
             mass=self.mass if keep < 1 else Fraction(0),
         )
 
+    @property
+    def shrinks(self) -> bool:
+        """Whether empty cells may be dropped: then less comes from the prior than before shrinking."""
+        return self.prior.least_keep < 1
+
     def claim(self, schema: Schema) -> Claim:
         """Promise (epsilon, delta)-DP for one unit's origin; a person's rows compose over their destinations."""
         self._check(schema)
@@ -160,7 +165,7 @@ class Synthesize:
     def _silent(self, times: int) -> tuple[str, ...]:
         unit = {
             "job": "a person with several jobs: the unit is one job, and losses add up over a person's jobs",
-            "person": f"a person with more than {times} destinations, or with two jobs at one destination",
+            "person": f"a person with more than {count_of(times, 'destination')}, or with two jobs at one destination",
         }[self.unit]
         return (
             unit,
@@ -249,7 +254,7 @@ class Synthesize:
             drawn.append((destinations[members[pairs[0]]], pairs[1], pairs[2]))
             laws += used
         columns = [np.concatenate(column) for column in zip(*drawn, strict=True)] if drawn else [_EMPTY] * 3
-        return self._release(schema, columns, claim, self._notes(laws, self._counted(schema)))
+        return self._release(schema, columns, claim, self._notes(laws, schema))
 
     def _release(self, schema: Schema, columns: list[Ints], claim: Claim, notes: tuple[str, ...]) -> Release:
         where, origins, people = columns
@@ -290,10 +295,11 @@ class Synthesize:
             shares[inside] = added / (added + n[inside])
         return shares
 
-    def _notes(self, laws: list[tuple[Certified, int]], rows: str) -> tuple[str, ...]:
+    def _notes(self, laws: list[tuple[Certified, int]], schema: Schema) -> tuple[str, ...]:
         """Figures beside the claim, all functions of public numbers: n(d), the cells, epsilon, delta."""
         if not laws:
             return ()
+        rows, times = self._counted(schema), self._rows(schema)
         many = sum(times for _, times in laws)
         worst = max(law.disclosure for law, _ in laws)
         summed = union_delta(law.disclosure for law, times in laws for _ in range(times))
@@ -308,9 +314,10 @@ class Synthesize:
             disclosing = "nothing is promised about the probability of a disclosing draw (its bound is 1)"
         elif summed >= 1:
             disclosing = f"{chance} nothing is promised about it at any of the {many} (the sum is 1 or more)"
-        disclosing = f"{ProbabilisticDP.label}, before placing: at epsilon {float(epsilon):.6g} {disclosing}"
+        of = f" of one of the up to {times} jobs of a person" if times > 1 else ""  # a law is certified for one row
+        disclosing = f"{ProbabilisticDP.label}{of}, before placing: at epsilon {float(epsilon):.6g} {disclosing}"
         return (
-            f"{many} destinations; between {min(sizes)} and {max(sizes)} public cells of origins for each",
+            f"{count_of(many, 'destination')}; between {min(sizes)} and {max(sizes)} public cells of origins for each",
             f"least alpha between {float(min(alphas)):.6g} and {float(max(alphas)):.6g}",
             f"the prior adds {added:.1f} {rows} to a destination on average, {after:.1f} after shrinking",
             disclosing,

@@ -32,6 +32,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.code_parts import SURNAME_FIRST
+from sfumato.counts.frequent_keys import FILLED_KEYS, crowd_of, crowd_problem, filler_of, shown_by_keys
 from sfumato.counts.row_groups import within_first
 from sfumato.counts.suspected_keys import agreeing_columns, key_hint, suspected_keys
 from sfumato.engines.grouping import packed, scrambled
@@ -132,7 +133,6 @@ _NO_VISITS = {
 }
 _NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "url", "size", "type", "status"}
 
-_CROWD = 20  # a key with 20 times the rows of most keys, and more than one row in 20, is examined
 _FIRST_ROWS, _NO_CHANCE = 20_000, 20  # rows looked at; chance is exp(-20) at most
 _SHARED_KEYS = 5  # values that several people share make a column one of other people
 _AGAIN = 20  # where fewer than one row in 20 has a key that repeats, the key may number rows
@@ -149,8 +149,6 @@ _ENOUGH, _NEARLY_ALL = 20, 0.95  # different values, and the share of them, that
 _POINT_ZERO = r"^([+-]?\d+)\.0*$"  # how programs that took a whole number for a decimal write it
 _NO_KEY = ("", "unknown", "na", "n/a", "-9", "none", "null", "?")  # folded texts in the place of a key
 _NINES = r"^9{6,}$"  # a number that is often written for no key, and may be one
-_ONE_SIGN = re.compile(r"0+|(\w)\1{3,}")  # 0, 000000, xxxx
-_FILLED_KEYS, _FILLER_ROWS, _NUMBERED = 20, 5, 0.95  # keys; rows of one; the share of the others that hold a digit
 _LETTERS, _SIGNS = r"[\p{L}\p{N}]", r"[^\p{L}\p{M}\p{N}]"
 _UNSEEN = r"[[\p{Cf}\p{Cc}]--\s]"  # characters nobody sees, blanks aside
 _ZEROS = r"(^|\D)0+(\d)"
@@ -286,24 +284,8 @@ def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None)
 
 
 def _filler(texts: Sequence[pl.Series], first: np.ndarray, rows: np.ndarray) -> int:
-    """Return the rows of the most frequent key where it seems to be written for no key, 0 elsewhere.
-
-    It has twice the rows of any other, and is one sign again and again (000000, xxxx), unless the next number is a key
-    as well, or a word among numbers.
-    """
-    if len(rows) < _FILLED_KEYS or len(texts) > 1:
-        return 0
-    second, most = np.partition(rows, -2)[-2:]
-    if most < max(_FILLER_ROWS, 2 * second):
-        return 0
-    keys = texts[0].gather(first)
-    top = str(keys[int(rows.argmax())])
-    if _ONE_SIGN.fullmatch(top):
-        following = str(int(top) + 1).zfill(len(top)) if top.isdecimal() else ""
-        return 0 if following in keys else int(most)
-    numbered = keys.str.contains(r"\p{N}").sum()
-    word = re.search(r"\d", top) is None
-    return int(most) if word and numbered >= _NUMBERED * (len(keys) - 1) else 0
+    """Return the rows of the most frequent key where it seems to be written for no key, 0 elsewhere."""
+    return 0 if len(rows) < FILLED_KEYS else filler_of(shown_by_keys(texts, first, rows))
 
 
 def bare_keys(columns: Sequence[pl.Series]) -> list[pl.Series]:
@@ -488,30 +470,11 @@ def nines_problem(nines: int, exact: str = _EXACT) -> list[Problem]:
     return [Problem("person", rule, hint, rows=nines)]
 
 
-def filler_problem(filler: int) -> list[Problem]:
-    """Return a problem when the most frequent key looks like one that is written for no key."""
-    if not filler:
-        return []
-    rule = (
-        f"the most frequent key, of {filler} rows, is one sign again and again, as in 000000, or a word among numbers, "
-        "as where the key is not known: everybody with it would be counted as one person"
-    )
-    hint = f"give each row the key of its person, or write {_EXACT} where it is the key of one person"
-    return [Problem("person", rule, hint, rows=filler)]
-
-
 def crowded_problem(people: People, weights: np.ndarray | None) -> list[Problem]:
     """Return a problem when one key has enough rows to stand for everybody whose key is unknown."""
     kept = people.ids >= 0
     rows = np.bincount(people.ids[kept], weights=None if weights is None else weights[kept])
-    most = int(rows.max(initial=0))
-    if most <= _CROWD * np.median(rows if len(rows) else [0]) or most * _CROWD <= rows.sum():
-        return []
-    rule = f"one key has {most} rows, more than {_CROWD} times as many as most keys: it is counted as one person"
-    hint = (
-        "check whether it stands for people whose key is not known; give these rows keys of their own, or remove them"
-    )
-    return [Problem("person", rule, hint, rows=most)]
+    return crowd_problem(crowd_of(shown_by_keys((), np.zeros(0, np.int64), rows)))
 
 
 def alike_problem(alike: int, exact: str = _EXACT) -> list[Problem]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sfumato.counts.frequent_keys import crowd_of, filler_of, shown_by_keys
 from sfumato.counts.people import (
     alike_problem,
     bare_keys,
@@ -73,6 +74,8 @@ class SparkPeople(SparkEngine):
     people: int = field(kw_only=True)
     most: int = field(kw_only=True)
     surplus: int = field(default=0, kw_only=True)
+    filler: int = field(default=0, kw_only=True)  # as `people.filler_of` and `people.crowd_of` have them
+    crowd: int = field(default=0, kw_only=True)
 
     def shares(self) -> tuple[Engine, int]:
         """Return the same rows weighed by shares of people, and the whole of each person."""
@@ -121,8 +124,9 @@ def spark_people(
     lines = int(guarded(_WHERE, every.count))
     buckets = max(_FEWEST, lines // _BUCKET)
     placed = every.selectExpr(f"CAST(pmod(h, {buckets}) AS INT) AS b", *texts, *columns, ROWS)
-    seen = guarded(_WHERE, lambda: collected(by_key(placed, "b", _Looking(tuple(texts)), _stats())))
-    blank, worded, nines, alike = (int(seen[name].sum()) for name in _TOLD)
+    shown = "what string, value bigint, many bigint"
+    seen = guarded(_WHERE, lambda: collected(by_key(placed, "b", _Looking(tuple(texts)), shown)))
+    blank, worded, nines, alike = (int(seen.filter(pl.col("what") == name)["many"].sum()) for name in _TOLD)
     wrong = blank_problem(keys, blank, worded)
     wrong += [] if exact else alike_problem(alike) + nines_problem(nines)
     wrong += rounded_problem(keys, _rounded(frame, keys))
@@ -146,6 +150,8 @@ def spark_people(
         people=int(people.sum()),
         most=int(ends["most"].max() or 0),  # type: ignore[arg-type]
         surplus=kept - rows,
+        filler=filler_of(seen),
+        crowd=crowd_of(seen),
     )
     return problems, wrong, engine
 
@@ -158,10 +164,6 @@ def _rounded(frame: Any, keys: Sequence[str]) -> int:
         return 0
     large = " OR ".join(f"(NOT isnan({name}) AND abs({name}) >= {limit:.0f}D)" for name, limit in floats.items())
     return int(guarded(_WHERE, frame.filter(large).count))
-
-
-def _stats() -> str:
-    return ", ".join(f"{name} bigint" for name in _TOLD)
 
 
 # What runs on workers.
@@ -205,7 +207,7 @@ def _hashes(texts: Sequence[pl.Series]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class _Looking:
-    """What is wrong with the keys of a bucket."""
+    """What is wrong with the keys of a bucket, and what they show: numbers, and no key."""
 
     texts: tuple[str, ...]
 
@@ -213,8 +215,15 @@ class _Looking:
         import pyarrow as pa
 
         found = framed(table)
-        people = read_people([found[name] for name in self.texts], found[ROWS].to_numpy())
-        return pa.table({name: pa.array([getattr(people, name)], pa.int64()) for name in _TOLD})
+        kinds = {"what": pa.string(), "value": pa.int64(), "many": pa.int64()}
+        texts, many = [found[name] for name in self.texts], found[ROWS].to_numpy()
+        people = read_people(texts, many)
+        known = people.ids >= 0
+        rows = np.bincount(people.ids[known], weights=many[known]).astype(np.int64)
+        first = np.flatnonzero(known)[np.unique(people.ids[known], return_index=True)[1]]
+        wrong = {"what": _TOLD, "value": [0] * len(_TOLD), "many": [getattr(people, name) for name in _TOLD]}
+        shown = pl.concat([shown_by_keys(texts, first, rows), pl.DataFrame(wrong)])
+        return pa.table({name: pa.array(shown[name].to_list(), kind) for name, kind in kinds.items()})
 
 
 @dataclass(frozen=True, slots=True)

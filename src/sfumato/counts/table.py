@@ -15,6 +15,7 @@ from sfumato.counts.counts import Counts, checked_names
 from sfumato.counts.derived import Derived, derived_columns, related_columns
 from sfumato.counts.encoded_columns import EncodedColumns
 from sfumato.counts.few_missing import FEW, few_missing
+from sfumato.counts.frequent_keys import crowd_problem, filler_problem
 from sfumato.counts.mixed_keys import mixed_keys
 from sfumato.counts.people import (
     Members,
@@ -22,7 +23,6 @@ from sfumato.counts.people import (
     counting_columns,
     crossed_counts,
     crowded_problem,
-    filler_problem,
     household_like,
     keys_beside,
     keys_of_others,
@@ -319,7 +319,9 @@ class Table:
         file, schema, people = self._encoded.data, self.schema, self._encoded.people
         if file is None or not schema.person:
             return []
+        external = self._external()
         crowded = [] if people is None else crowded_problem(people, self._encoded.weights)
+        crowded += crowd_problem(external.crowd) if isinstance(external, SparkPeople) else []
         return crowded + mixed_keys(file, schema) + keys_of_others(file, schema)
 
     def stray(self) -> list[Problem]:
@@ -401,8 +403,9 @@ class Table:
             return [] if file is None else counting_columns(file, schema) or crossed_counts(file, schema)
         if not schema.person:
             return crossed_counts(file, schema) or suspected_keys(file, schema)
-        people = self._encoded.people
-        found = [] if people is None or self._encoded.exact else filler_problem(people.filler)
+        people, external = self._encoded.people, self._external()
+        keyed = external if isinstance(external, SparkPeople) else people
+        found = [] if keyed is None or self._encoded.exact else filler_problem(keyed.filler)
         found = found or rival_keys(file, schema, other_keys(file, schema)) or parted_keys(file, schema)
         if found or people is None:
             return found

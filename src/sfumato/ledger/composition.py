@@ -77,6 +77,7 @@ class Totals:
     """What was spent on a population: by relation, and together under the weakest of them.
 
     `leaves` says of each limit that concerns the population, by whose it is, what it leaves to it; `left` is the least.
+    `counted` says in which relation each of them counts: others who share the limit may have weakened it.
     Exact, except for sums of fractions too long to write: spent is then rounded up, and what is left down.
     """
 
@@ -88,6 +89,13 @@ class Totals:
     limit: Cost | None
     left: Cost | None
     leaves: Mapping[str, Cost]
+    counted: Mapping[str, Neighbours | None]
+
+    @property
+    def left_for(self) -> str:
+        """The relations in which `left` is counted, where they are not simply that of all that was spent."""
+        kinds = {kind for kind in self.counted.values() if kind is not None}
+        return "" if kinds == {*self.spent} else " and ".join(sorted(map(str, kinds)))
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping; exact numbers as text."""
@@ -117,6 +125,7 @@ def totals(tree: PopulationTree, name: str, charges: Iterable[Charge]) -> Totals
         limit=tree.limits.get(name),
         left=reduce(Cost.least, leaves.values()) if leaves else None,
         leaves=leaves,
+        counted={other: kind for other, _, kind, _ in _limited(tree, name, every)},
     )
 
 

@@ -287,7 +287,7 @@ class NewFile:
 
     @contextmanager
     def filled(self) -> Iterator[BinaryIO]:
-        """Give the open file to write; when the block ends well it takes its name, and overwrites nothing."""
+        """Yield the open file to write; if the block succeeds, the file gets its name and overwrites nothing."""
         try:
             with self._explained():
                 yield self._file
@@ -395,7 +395,7 @@ class NewFolder:
     def filled(
         self, *, keep: bool = False, before_naming: Callable[[], None] | None = None, ledger: Path | None = None
     ) -> Iterator[Path]:
-        """Give the partial folder to fill; when the block ends well it becomes the target in one step.
+        """Yield the partial folder to fill; if the block succeeds, it becomes the target in one step.
 
         `before_naming` runs when everything is on the disk. With `keep` what is whole is kept if naming it fails, and
         the error says how it is finished and noted in the `ledger`.
@@ -486,7 +486,7 @@ def _refuse_unfinished(target: Path) -> None:
 
 
 def _replace_empty(target: Path, there: os.stat_result) -> None:
-    """Put an equal empty folder in the place of an empty one: it fails where naming the release would fail.
+    """Replace an empty folder by an equal one: this fails if naming the release would fail.
 
     That is a mount point, or where another owns the name. One rename: a kill leaves the one folder or the other.
     """
@@ -513,7 +513,7 @@ def _give_to(partial: Path, owner: os.stat_result) -> None:
 
 
 def _take_room(file: Path) -> None:
-    """Take up disk space, so that a full disk is known now."""
+    """Reserve disk space, so that a full disk is noticed now."""
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         if hasattr(os, "posix_fallocate"):

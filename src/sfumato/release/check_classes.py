@@ -215,7 +215,7 @@ def _weighed(
     *,
     stated: StatedPeople | None = None,
 ) -> Examined:
-    """Hold every part of the requirement against every sensitive attribute."""
+    """Check every part of the requirement for every sensitive attribute."""
     number = int(classes.max()) + 1 if len(classes) else 0
     sizes = np.bincount(classes, weights=times, minlength=number).astype(np.int64)
     examined = Examined(classes=number, rows=int(sizes.sum()))

@@ -101,7 +101,7 @@ def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool 
 
 
 def _clipped(label: Intervals, size: int) -> Intervals:
-    """Leave the missing code away."""
+    """Remove the missing code."""
     return tuple((low, min(high, size)) for low, high in label if low < size)
 
 

@@ -146,7 +146,7 @@ def _noise(manifest: Manifest, claim: Claim) -> float | None:
 
 
 def _dictionary(folder: Path, manifest: Manifest) -> tuple[list[Problem], list[str]]:
-    """Hold the dictionary against the one that manifest and tables give: its words may promise nothing else.
+    """Compare the dictionary with the one that manifest and tables give: its words may promise nothing else.
 
     Another version has other words: then it is said that nobody compared them.
     """

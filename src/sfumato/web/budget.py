@@ -21,8 +21,22 @@ def population(project: Project) -> str:
     return str(schema.population or schema.name)
 
 
+def unread(project: Project) -> str:
+    """Say why the ledger cannot be read; nothing where it can, or where there is none yet."""
+    import sfumato as sf
+
+    if project.ledger.is_file():
+        try:
+            sf.Ledger(project.ledger).populations()
+        except SfumatoError as error:
+            return str(error)
+        except OSError as error:
+            return f"the ledger cannot be read ({error.strerror})."
+    return ""
+
+
 def totals(project: Project) -> Any:
-    """Return what was spent about the project's population, None if there is no account yet."""
+    """Return what was spent about the project's population, None if there is no account yet or it is `unread`."""
     import sfumato as sf
 
     if not project.ledger.is_file():
@@ -60,7 +74,7 @@ def budget(project: Project, planned: str | None = None) -> dict[str, Any]:
     """
     found = totals(project)
     spent = "" if found is None or not found.combined.epsilon else str(found.combined)
-    shown: dict[str, Any] = {"limited": False, "spent": spent}
+    shown: dict[str, Any] = {"limited": False, "spent": spent, "unread": unread(project)}
     if found is None or not found.leaves:
         return shown
     whose = min(found.leaves, key=lambda name: (found.leaves[name].epsilon, name != found.population))
@@ -72,6 +86,8 @@ def budget(project: Project, planned: str | None = None) -> dict[str, Any]:
         words += f", and delta {plain(found.leaves[whose].delta)} of {plain(most.delta)}"
     if whose != found.population:
         words += f", by the limit of {visible(whose)}"
+    if found.left_for:
+        words += f", counted for {found.left_for}"
     if wanted:
         words += f"; {plain(wanted)} {'is planned' if wanted <= left else 'is more than that'}"
     used = min(max(1 - left / limit, Fraction(0)), Fraction(1))

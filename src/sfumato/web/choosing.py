@@ -204,7 +204,9 @@ class Choosing:
             "was": [] if same_policy(now, was) else policy_lines(was, counted),
             "now": policy_lines(now, counted),
             # other limits are judged by the figures that are kept; another floor or table makes new releases
-            "quick": not described and (now.get("k") or 5, now.get("answers", [])) == (was["k"], was["answers"]),
+            "quick": run.state == "done"
+            and not described
+            and (now.get("k") or 5, now.get("answers", [])) == (was["k"], was["answers"]),
             "preset": _preset(run),
         }
 

@@ -23,7 +23,7 @@ from sfumato.mechanisms.from_json import mechanism_of
 from sfumato.release.atomic import target_of
 from sfumato.visible import operand, shell_command
 from sfumato.web.background import schema_of
-from sfumato.web.budget import budget, over, population, refusal, totals
+from sfumato.web.budget import budget, over, population, refusal, totals, unread
 from sfumato.web.choosing import Choosing
 from sfumato.web.edits import Fields, one
 from sfumato.web.methods import made, method_form, methods
@@ -172,6 +172,7 @@ class Publishing:
             "refused": "" if plan.refusal is None else str(plan.refusal),
             "allow": "" if plan.refusal is None else _flag_of({"hint": plan.refusal.hint}),
             "left": None if left is None else left.to_json(),
+            "left_for": "" if found is None else found.left_for,
             "over": "" if over_limit is None else over(over_limit),
             "population": schema.population or schema.name,
         }
@@ -253,6 +254,7 @@ class Publishing:
             "checked": self.screens.checked(project) if project.schema_text() is not None else None,
             "releases": [self.release(project, path) for path in project.releases()],
             "elsewhere": self._known_elsewhere(project),
+            "unread": unread(project),
         }
 
     def _policy(self, project: Project, choice: Choice) -> dict[str, Any]:

@@ -141,7 +141,8 @@ class Screens:
                 return {"problems": [_shown(one) for one in error.problems], "fits": False}
             problems = sf.check(project.data, schema, **project.options)
             if problems:
-                return {"problems": [_shown(one) for one in problems[:_PROBLEMS]], "fits": False}
+                shown = [_shown(one) for one in problems[:_PROBLEMS]]
+                return {"problems": shown, "more": len(problems) - len(shown), "fits": False}
             table = self.tables.table(project)
             return {"fits": True, "problems": [], **_dangers(table)}
 
@@ -288,7 +289,7 @@ class Screens:
         look = self.look(project)
         profile = self.profile(project, look, name, keys)
         query = next(iter(form.get("q", ())), "")
-        values, groups, total = _values_of(keys, query)
+        values, groups, total, more = _values_of(keys, query)
         held = [label for label, _ in profile.get("bars", [])]
         questions = [
             asked(one, keys, profile.get("unread_texts", ())) for one in open_questions(text) if one.attribute == name
@@ -309,9 +310,10 @@ class Screens:
             "merged": _merged(keys),
             "groups": groups,
             "loose": values,
+            "ungrouped": total - sum(one["size"] for one in groups),
             "total": total,
             "query": query,
-            "more": max(0, total - _VALUES),
+            "more": more,
             "missing_texts": none_texts(keys),
             "leaves_out": leaves_out(keys),
             "public": is_public(text, keys),
@@ -319,6 +321,7 @@ class Screens:
             "toml": text_of(text, name),
             "prefixes": _prefixes(keys, held),
             "mask_codes": _codes(keys),
+            "hidden_first": _hidden_first(keys),
             "hierarchy": self._hierarchy(project, name) if "hierarchy" in keys else [],
             "checked": self.checked(project) if look is not None and look["ok"] else None,
         }
@@ -441,7 +444,7 @@ def _summary(keys: Mapping[str, Any]) -> str:
     if "hierarchy" in keys:
         return "hierarchy"
     if "mask" in keys:
-        return "digits hidden from the end"
+        return f"digits hidden from the {_hidden_first(keys)}"
     if "intervals" in keys:
         return f"intervals of {', '.join(map(str, keys['intervals']))}"
     if "dates" in keys:
@@ -454,6 +457,12 @@ def _summary(keys: Mapping[str, Any]) -> str:
     return ""
 
 
+def _hidden_first(keys: Mapping[str, Any]) -> str:
+    """Return at which end of a code its digits are hidden first."""
+    mask = keys.get("mask")
+    return "front" if isinstance(mask, Mapping) and mask.get("from") == "left" else "end"
+
+
 def _prefixes(keys: Mapping[str, Any], values: Sequence[str]) -> list[str]:
     """Return how a code becomes coarser, digit by digit, on a code of the file."""
     mask = keys.get("mask")
@@ -461,7 +470,7 @@ def _prefixes(keys: Mapping[str, Any], values: Sequence[str]) -> list[str]:
     code = next((value for value in values if len(value) == length), None)
     if code is None or not isinstance(mask, Mapping):
         return []
-    left = mask.get("from", "right") == "left"
+    left = _hidden_first(keys) == "front"
     return [("*" * at + code[at:]) if left else (code[: len(code) - at] + "*" * at) for at in range(len(code) + 1)]
 
 
@@ -473,16 +482,20 @@ def _codes(keys: Mapping[str, Any]) -> int:
     return int(10 ** mask.get("length", 0))
 
 
-def _values_of(keys: Mapping[str, Any], query: str) -> tuple[list[str], list[dict[str, Any]], int]:
-    """Return values in no group, the groups with theirs, and how many values there are."""
+def _values_of(keys: Mapping[str, Any], query: str) -> tuple[list[str], list[dict[str, Any]], int, int]:
+    """Return values in no group, the groups with theirs, how many values there are, and how many fit and are left out.
+
+    Of each group, and of the values in none, as many are returned as one page lists.
+    """
     named = groups_of(keys)
     loose = [name for name, held in named.items() if held == [name]]
     wanted = query.casefold()
 
     def fitting(texts: list[str]) -> list[str]:
-        return [text for text in texts if wanted in text.casefold()][:_VALUES]
+        return [text for text in texts if wanted in text.casefold()]
 
-    listed = [
-        {"name": name, "values": fitting(held), "size": len(held)} for name, held in named.items() if held != [name]
-    ]
-    return fitting(loose), listed, sum(map(len, named.values()))
+    found = {name: fitting(held) for name, held in named.items() if held != [name]}
+    alone = fitting(loose)
+    listed = [{"name": name, "values": texts[:_VALUES], "size": len(named[name])} for name, texts in found.items()]
+    more = sum(max(0, len(texts) - _VALUES) for texts in (alone, *found.values()))
+    return alone[:_VALUES], listed, sum(map(len, named.values())), more

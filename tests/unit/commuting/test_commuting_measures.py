@@ -52,6 +52,17 @@ def test_short_commutes_apart():
     assert lines[1]["median_error"] == pytest.approx(8 / 3 - 1)
 
 
+def test_destinations_without_an_error_are_said_to_be_left_out():
+    """Everybody who works in a lives there: no error is relative to a distance of 0."""
+    found = commute_distances(pairs((0, 0, 4), (1, 2, 2)), DRAWN, GEOGRAPHY)
+    assert np.isinf(found.error[0])
+    measured = found.measured()
+    assert measured.value == pytest.approx(abs(found.error[1]))
+    assert measured.details["left_out"] == 1
+    assert "original average is above 0" in measured.formula
+    assert [(line["destinations"], line["compared"]) for line in found.by_size((1, 3))] == [(1, 1), (1, 0)]
+
+
 def test_shares_by_band_sum_to_one():
     shares = distance_shares(REAL, DRAWN, GEOGRAPHY, [1, 10])
     assert shares["original"] == pytest.approx([3 / 6, 1 / 6, 2 / 6, 0])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 
+import duckdb
 import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.commuting import Geography, read_flows
+from sfumato.commuting import Geography, OlderFlows, read_flows
 
 GEOGRAPHY = Geography.read(
     pl.DataFrame({"code": ["01", "02", "03"], "latitude": [41.0, 41.1, 41.2], "longitude": [-71.0] * 3})
@@ -41,7 +42,8 @@ def test_an_origin_that_is_not_listed_is_refused_or_elsewhere():
     with pytest.raises(sf.ReadError) as error:
         read_flows(frame, GEOGRAPHY)
     assert "77secret" not in str(error.value)
-    assert error.value.problems[0].rows == 5
+    assert "1 pair, of 5 jobs," in str(error.value)
+    assert error.value.problems[0].rows is None  # one row of the frame stands for the five
     assert pairs(read_flows(frame, GEOGRAPHY, unknown="elsewhere")) == [(0, 1, 1), (0, 3, 5)]
 
 
@@ -95,3 +97,25 @@ def test_a_declared_cap_is_checked_where_people_are_named(people, destinations, 
 def test_flows_print_no_number():
     frame = pl.DataFrame({"destination": ["01"] * 12345, "origin": ["02"] * 12345})
     assert "12345" not in repr(read_flows(frame, GEOGRAPHY))
+
+
+@pytest.mark.parametrize("engine", [lambda frame: frame, lambda frame: duckdb.from_arrow(frame.to_arrow())])
+@pytest.mark.parametrize("bad", [{"count": "x"}, {"home": None}, {"who": None}], ids=str)
+def test_problems_count_the_rows_of_the_file(engine, bad):
+    """DuckDB gives equal rows as one line, and a line stands for several jobs: neither is a number of rows."""
+    good = {"work": "01", "home": "02", "count": "5"}
+    frame = pl.DataFrame([*[{**good, "who": "p", **bad}] * 6, {**good, "who": "q", "count": "1"}])
+    options = {"destination": "work", "origin": "home", "person": "who", "unit": "person", "cap": 1}
+    with pytest.raises(sf.ReadError) as error:
+        read_flows(engine(frame), GEOGRAPHY, **options)
+    assert error.value.problems[0].rows == 6
+    if "who" in bad:
+        assert "6 rows have no value in who" in str(error.value)
+
+
+def test_problems_of_older_flows_count_the_rows_of_the_file():
+    frame = pl.DataFrame({"w_tract": ["r"] * 7, "h_tract": ["s"] * 7, "count": [*"xxxxxx", "1"]})
+    for data in (frame, duckdb.from_arrow(frame.to_arrow())):
+        with pytest.raises(sf.ReadError) as error:
+            OlderFlows.read(data, "tract")
+        assert error.value.problems[0].rows == 6

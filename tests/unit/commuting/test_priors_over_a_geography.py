@@ -138,3 +138,12 @@ def test_wrong_shapes_are_refused(given, named):
 def test_a_shape_for_another_list_is_refused():
     with pytest.raises(sf.ParameterError, match="another list"):
         Shape(GEOGRAPHY).cells(0, 99)
+
+
+def test_it_is_said_where_homes_are_placed_inside_a_region():
+    """Without a density nothing but the number of blocks says where; with one it is a public input."""
+    for more in ({"coarsen": "tract"}, {"far": (10, "county")}):
+        (alike,) = [text for text in Shape(GEOGRAPHY, **more).describe() if "placed inside" in text]
+        assert alike.endswith("homes are placed inside with equal probability in each block")
+        dense = Shape(GEOGRAPHY, density=np.array([3, 1, 0, 0, 2, 5]), **more).describe()
+        assert any(text.endswith("homes are placed inside by public density") for text in dense)

@@ -179,3 +179,33 @@ def test_a_code_of_digits_can_be_declared_public(web):
     web.post(f"{base}/column/job/keys", data=form, headers=HOME)
     keys = web.get(f"{base}/column/job.json").json()["keys"]
     assert (keys["source"], keys["missing"]) == ("public", [""])
+
+
+def test_codes_that_are_hidden_from_the_front_are_not_said_to_lose_their_end(web):
+    base = uploaded(web, "plz,ill\n50667,x\n50668,y\n")
+    for end, first, shown in (("right", "end", "5066*"), ("left", "front", "*0667")):
+        mask = f'mask = {{ length = 5, from = "{end}" }}'
+        text = f'name = "t"\n[attribute.plz]\nrole = "quasi"\n{mask}\n[attribute.ill]\nvalues = ["x", "y"]\n'
+        web.post(f"{base}/schema", data={"toml": text}, headers=HOME)
+        page = web.get(f"{base}/column/plz").text
+        assert f"It becomes coarser from the {first}: " in page
+        assert shown in page
+        assert f"the {'first' if end == 'left' else 'last'} hidden first" in page
+        assert f"digits hidden from the {first}" in web.get(f"{base}/describe").text
+
+
+def test_values_that_are_listed_are_not_said_to_be_left_out(web):
+    """500 values in groups of 100 are all listed, and the page said that 100 more were not."""
+    names = [f"v{at:03d}" for at in range(500)]
+    base = uploaded(web, "a\n" + "\n".join(names) + "\n")
+    groups = "".join(f"g{at} = {names[100 * at : 100 * at + 100]}\n" for at in range(5)).replace("'", '"')
+    head = 'name = "t"\n[attribute.a]\nrole = "quasi"\nkind = "nominal"\n'
+    web.post(f"{base}/schema", data={"toml": f"{head}[attribute.a.groups]\n{groups}"}, headers=HOME)
+    assert "more values are not listed" not in web.get(f"{base}/column/a").text
+    listed = str(names).replace("'", '"')
+    web.post(f"{base}/schema", data={"toml": f"{head}values = {listed}\n"}, headers=HOME)
+    page = web.get(f"{base}/column/a").text
+    assert "100 more values are not listed" in page
+    assert "In no group (500)" in page
+    found = web.get(f"{base}/column/a?q=v01").text
+    assert "more values are not listed" not in found

@@ -14,6 +14,7 @@ from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.frontiers.sweep import PRESETS, sweep
 from sfumato.raw_files import EXCEL, PARQUET, STATS
 from sfumato.web.choosing import Choosing
+from sfumato.web.policies import judged_unmeasured
 from sfumato.web.publishing import overridden
 
 
@@ -254,6 +255,15 @@ def test_a_problem_without_cells_does_not_end_in_a_colon(web):
         assert ", which nobody has decided<" in web.get(f"{base}/{page}").text
 
 
+def test_all_problems_are_counted_where_not_all_are_listed(web):
+    names = [f"x{at}" for at in range(60)]
+    base = uploaded(web, ",".join(names) + "\n" + ",".join("2" * 60) + "\n")
+    columns = "".join(f'[attribute.{name}]\nrole = "quasi"\nvalues = ["1", "3"]\n' for name in names)
+    sent(web, f"{base}/schema", toml=f'name = "t"\npopulation = "t"\nrows_per_person = 1\n{columns}')
+    assert len(asked(web, f"{base}/describe")["checked"]["problems"]) == 50
+    assert "60 problems, of which 50 are listed." in web.get(f"{base}/describe").text
+
+
 def test_a_number_of_rows_is_asked_for_in_the_form_it_must_have(web):
     page = web.get(f"{uploaded(web, STAYS)}/person").text
     pattern = re.search(r'name="public_rows"[^>]* pattern="([^"]+)"', page)[1]
@@ -334,6 +344,21 @@ def test_inspect_says_that_nothing_was_compared_yet(web):
     assert "There is no such page" in web.get(f"{base}/nothing").text
 
 
+def test_a_comparison_that_could_make_nothing_is_not_said_to_have_broken_the_policy(web, tmp_path):
+    base = uploaded(web, STAYS)
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    run = folder / "runs" / "compare-1"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text(json.dumps({"kind": "compare", "words": ["sfumato", "frontier"]}))
+    answer = {"ok": False, "error": "Infeasible", "message": "no release could be made and measured", "hint": ""}
+    (run / "out.json").write_text(json.dumps(answer))
+    (run / "code").write_text("3")
+    for page in ("inspect", "publish"):
+        text = web.get(f"{base}/{page}").text
+        assert "no release keeps the policy" not in text
+        assert "The last comparison recommends no release." in text
+
+
 @pytest.mark.parametrize(("mechanism", "said"), [(sf.Mondrian(k=5), False), (sf.NoisyTable(8), True)])
 def test_the_record_says_which_line_of_the_policy_does_not_apply(web, tmp_path, mechanism, said):
     """Beside "at least 11 people in every group" stood "rows in the smallest class: 1", of drawn rows."""
@@ -349,3 +374,19 @@ def test_the_record_says_which_line_of_the_policy_does_not_apply(web, tmp_path, 
     assert "at least 11" in page
     assert ("in every group does not apply to this release" in page) is said
     assert "is nobody" not in page  # at a large epsilon it is somebody
+
+
+def test_a_policy_of_which_no_line_applies_is_not_said_to_be_kept(web, tmp_path):
+    """The record of a noisy table said: policy kept, yes; beside a line that says nothing about such a release."""
+    base = uploaded(web, STAYS)
+    (folder,) = (tmp_path / "space" / "projects").iterdir()
+    claim = sf.NoisyTable(8).claim(sf.datasets.census(300).schema)
+    lines = judged_unmeasured({"k": 5}, claim.promise, proved=True)
+    run = folder / "runs" / "publish-1"
+    run.mkdir(parents=True)
+    about = {"release": "release-1", "policy": {"k": 5}, "lines": lines}
+    (run / "run.json").write_text(json.dumps({"kind": "publish", "words": ["sfumato", "publish"], **about}))
+    release = sf.publish(sf.datasets.census(300), sf.NoisyTable(8), seed=1, allow_noise=True)
+    release.save(folder / "releases" / "release-1", allow_rehearsal=True, allow_unaccounted=True)
+    record = web.get(f"{base}/record/release-1").text
+    assert "<dt>Policy kept</dt><dd>None of it applies to this release." in record

@@ -103,7 +103,15 @@ def test_the_limit_of_the_whole_is_told_where_the_population_has_none(web, tmp_p
     assert again["budget"]["words"] == "epsilon 0 of 1 is left, by the limit of city"
     assert [one["population"] for one in again["entries"]] == ["city"]
     assert "No limit is set" not in web.get(f"{base}/again").text
-    assert "city" in web.get(f"{base}/publish.json?method=marginals&epsilon=1").json()["spends"]["over"]
+    ledger.declare_parts("city", ["others"])
+    moved = replace(mechanism.claim(schema), neighbours=Neighbours.REPLACE_ONE)
+    ledger.limit("city", 5)
+    ledger.reserve("others", moved, mechanism)
+    words = web.get(f"{base}/again.json").json()["budget"]["words"]
+    assert words == "epsilon 3 of 5 is left, by the limit of city, counted for replace-one"
+    page = web.get(f"{base}/publish?method=marginals&epsilon=1").text
+    assert "Left for t: epsilon 3, counted for replace-one." in page
+    assert "city" in web.get(f"{base}/publish.json?method=marginals&epsilon=2").json()["spends"]["over"]
 
 
 def test_a_population_accounted_in_another_unit_is_not_said_to_allow_it(web, tmp_path):
@@ -167,6 +175,23 @@ def test_releases_of_the_same_people_from_elsewhere_are_told(web, tmp_path):
     claim = sf.NoisyTable(1).claim(schema)
     ledger.reserve("t", claim, "noisy-table").spend(claim)
     assert "the ledger knows 1 release of the same people" in web.get(address).text
+
+
+def test_a_ledger_that_cannot_be_read_is_not_an_empty_one(web, tmp_path):
+    """The page said that nothing was published yet and that no limit is set."""
+    base, _, ledger, schema = described(web, tmp_path)
+    ledger.limit("t", 2)
+    claim = sf.NoisyTable(1).claim(schema)
+    ledger.reserve("t", claim, "noisy-table").spend(claim)
+    file = tmp_path / "space" / "ledger.db"
+    file.write_bytes(file.read_bytes().replace(b"noisy-table", b"noisy-tablf"))
+    page = web.get(f"{base}/again").text
+    assert "No limit is set" not in page
+    assert "Nothing yet" not in page
+    assert "is damaged" in page
+    assert "No limit is set" not in web.get(f"{base}/policy").text
+    published = web.get(f"{base}/publish?method=mondrian&k=2").text
+    assert "other releases of the same people are not known" in published
 
 
 def test_delta_that_was_spent_is_shown(web, tmp_path):

@@ -148,6 +148,9 @@ def test_a_comparison_under_another_policy_is_judged_again_and_says_so(web, base
     data = web.get(f"{base}/compare.json").json()
     assert data["result"]["points"][0]["breaks"] == ""
     assert data["stale"]["quick"] is True
+    (tmp_path / "space" / "projects" / base.rpartition("/")[2] / "runs" / "compare-1" / "cancelled").touch()
+    assert "takes seconds" not in web.get(f"{base}/compare").text  # most of it was never measured
+    (tmp_path / "space" / "projects" / base.rpartition("/")[2] / "runs" / "compare-1" / "cancelled").unlink()
     assert data["stale"]["preset"] == "tradeoff"
     assert "--at-most inference=0.2" in data["command"]
     assert "Made under another policy" in web.get(f"{base}/compare").text
