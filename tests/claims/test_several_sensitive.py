@@ -132,7 +132,7 @@ def test_points_references_and_reports_name_the_attribute(table, tmp_path):
         assert sf.privacy_loss(table, sf.publish(table, sf.Mondrian(sf.KAnonymity(8))), attribute=name).value <= loss
     for form in ("html", "md", "json"):
         text = sf.report(front, tmp_path / f"r.{form}").read_text("utf-8")
-        assert "is that of ill, the worst of 3 attributes" in text
+        assert "is the figure of ill, the worst of 3 attributes" in text
         assert all(f"{name} {float(one):.4g}" in text for name, one in each.items())
 
 
@@ -150,7 +150,7 @@ def test_the_commands_print_all_sensitive_attributes(table, tmp_path):
     made = run(app, ["publish", "mondrian", data, where, "--k", "8", "-o", str(tmp_path / "out")])
     assert made.exit_code == 0, made.output
     answer = run(app, ["measure", data, where, str(tmp_path / "out")])
-    assert "privacy_loss is that of ill, the worst of 3 attributes: sex " in answer.output
+    assert "privacy_loss is the figure of ill, the worst of 3 attributes: sex " in answer.output
     records = tmp_path / "r.csv"
     answer = run(app, ["attack", "composition", str(tmp_path / "out"), "--victims", data, "--records", str(records)])
     assert answer.exit_code == 0, answer.output

@@ -95,7 +95,7 @@ def test_a_proved_claim_does_not_tell_that_number(tmp_path):
     path = tmp_path / "out" / "manifest.json"
     assert sf.verify(tmp_path / "out").holds
     path.write_text(json.dumps(json.loads(path.read_text()) | {"capped": 150}))
-    assert "tells a number of rows which the claim does not cover" in str(sf.verify(tmp_path / "out"))
+    assert "states a number of rows that the claim does not cover" in str(sf.verify(tmp_path / "out"))
 
 
 WORDS = {

@@ -147,7 +147,7 @@ def _asked_together(text: str, group: Sequence[Decision], place: str) -> tuple[s
 
 
 def _takes_a_value(one: Decision) -> bool:
-    """Whether a question is about a key of the file, so that an answer can be written there."""
+    """Return whether a question is about a key of the file, so that an answer can be written there."""
     from sfumato.schema.toml_models import AttributeFile, SchemaFile
 
     return one.topic in (AttributeFile if one.attribute else SchemaFile).model_fields
@@ -182,10 +182,10 @@ def _answered(text: str, one: Decision, typed: str) -> str:
 
 
 def _agreed(text: str, decision: Decision, typed: str) -> str | None:
-    """Return the file where `yes` or `no` answers a question whether something is so, None where it takes a value.
+    """Return the file where `yes` or `no` answers a question whether something is so, None if it takes a value.
 
-    `yes` keeps what stands in the file; where the question goes on by what to write "then", `no` does. `no` takes a
-    text out of `missing` where the question says so.
+    `yes` keeps what the file says; if the question goes on with what to write "then", `no` does. `no` removes a
+    text from `missing` if the question asks about that.
     """
     from sfumato.drafting import answered, changed, keys_of
 
@@ -196,14 +196,14 @@ def _agreed(text: str, decision: Decision, typed: str) -> str | None:
     if typed == ("no" if to_write else "yes") and (to_write or held is not None):
         return answered(text, decision)
     if typed == "no" and decision.topic == "missing" and _MOVES in decision.question and isinstance(held, list):
-        blank = [none for none in held if not none.strip()]  # of which it does not ask
+        blank = [none for none in held if not none.strip()]  # the question is not about these
         after = answered(text, decision, {"missing": blank})
         return after if blank else changed(after, {"missing": None}, attribute=decision.attribute)
     return None
 
 
 def _require_form(text: str, decision: Decision, typed: str) -> None:
-    """Raise where the file would not be read because of an answer, and say what to type."""
+    """Raise if the file would not be read because of an answer, and say what to type."""
     from sfumato.errors import ParameterError, SchemaError
     from sfumato.schema import Schema
 
@@ -212,7 +212,7 @@ def _require_form(text: str, decision: Decision, typed: str) -> None:
     if decision.attribute:
         where, table = f"attribute.{decision.attribute}.{where}", raw["attribute"][decision.attribute]
     if decision.topic == "values" and isinstance(table["values"], str | list):
-        return  # the name of a file, which stands beside the schema, or what the other keys are checked against
+        return  # the name of a file, which is in the schema's folder, or what the other keys are checked against
     try:
         Schema.parse(raw)
     except SchemaError as error:

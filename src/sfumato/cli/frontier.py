@@ -114,7 +114,7 @@ def frontier(data: str, schema: str, as_json: bool, **options: Any) -> None:
     try:
         reached = front.recommend(**limits, membership_public=public)
         shown["recommendation"] = reached
-    except sf.Infeasible as error:  # a limit that no release keeps: what was computed is written all the same
+    except sf.Infeasible as error:  # a limit that no release keeps: what was computed is still written
         shown["recommendation"] = error
         raise
     finally:
@@ -220,12 +220,12 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
 
 
 def _gains(point: Point) -> list[str]:
-    """What an attacker gains, in a sentence for each attack, after what they were made on."""
+    """Return what an attacker gains, one sentence for each attack, after a note on the data it was measured on."""
     return [point.rehearsal, *(str(found["sentence"]) for found in point.attacks.values())]
 
 
 def _mark(group: tuple[Point, ...], best: Point, rest: set[int]) -> str:
-    """What a line of the table says beside its figures."""
+    """Return what a line of the table states beside its figures."""
     said = ["recommended"] if best.number in [point.number for point in group] else []
     said += ["membership public"] if group[0].buckets else []
     said += ["only buckets beat it"] if group[0].number in rest and not group[0].efficient else []

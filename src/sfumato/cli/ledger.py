@@ -125,7 +125,7 @@ def _print(totals: list[Totals], entries: list[Entry], limits: list[LimitSet]) -
 
 
 def _counted(total: Totals) -> str:
-    """Say how what is left is counted, where there is more than one way."""
+    """Say how the remaining budget is counted, if there is more than one way."""
     ways = [f"for {total.left_for}"] if total.left_for else []
     return ", ".join([*ways, *(["by plain sums, as limits are kept"] if total.combined.concentrated else [])])
 

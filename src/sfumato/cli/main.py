@@ -61,7 +61,7 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; one that is nearly what was typed is suggested."""
+        """Find the command; if there is none, suggest one that is close to what was typed."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0].casefold(), COMMANDS, n=1)
             meant = f" Did you mean '{near[0]}'?" if near else ""
@@ -86,7 +86,7 @@ def app() -> None:
 
 
 def _without_far_guesses(error: click.ClickException) -> click.ClickException:
-    """Keep a suggested option only where it is nearly what was typed."""
+    """Keep a suggested option only if it is close to what was typed."""
     if not isinstance(error, click.NoSuchOption):
         return error
     near = get_close_matches(error.option_name, error.possibilities or (), cutoff=0.75)
@@ -173,7 +173,7 @@ def _end_at_once(code: int) -> None:
 
 
 def _of_click(error: Exception) -> bool:
-    """Whether an error was raised in the module in which click prints."""
+    """Return whether an error was raised in the module in which click prints."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return frames[-1].f_globals.get("__name__") == "click.utils"
 

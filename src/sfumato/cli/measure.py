@@ -85,5 +85,5 @@ def _show(found: Mapping[str, Measured]) -> None:
         if len(each) > 1:
             values = ", ".join(f"{attribute} {float(value):.6g}" for attribute, value in each.items())
             many = f"the worst of {len(each)} attributes"
-            say(f"{name} is that of {figure.details['attribute']}, {many}: {values}.")
+            say(f"{name} is the figure of {figure.details['attribute']}, {many}: {values}.")
     say("Computed from the original: confidential.")

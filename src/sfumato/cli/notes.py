@@ -147,7 +147,7 @@ def form_notes(release: Release, held_back: Collection[str] = ()) -> list[str]:
 
 
 def _never_cut(release: Release, held_back: Collection[str]) -> list[str]:
-    """Name the attributes that stayed whole, but for those of which the release itself says why."""
+    """Name the attributes that were never cut, except those for which the release itself states why."""
     import numpy as np
 
     stuck = []

@@ -79,7 +79,7 @@ def engine_options(function: F) -> F:
 
 
 def engine_of(options: dict[str, Any]) -> Any:
-    """Return the session of Spark that was asked for, or None."""
+    """Return the Spark session that the options name, or None."""
     if options["engine"] is None:
         for name in ("master", "remote"):
             if options[name] is not None:
@@ -91,7 +91,7 @@ def engine_of(options: dict[str, Any]) -> Any:
 
 
 def given_options(**options: Any) -> dict[str, Any]:
-    """Keep what was given."""
+    """Keep the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -131,7 +131,7 @@ def named_decisions(decisions: Iterable[Problem]) -> str:
 
 
 def _listed(problem: Problem) -> str:
-    """Name every value where the list can be read; of thousands, the first few and how many more there are."""
+    """Name every value of a short list; for thousands, the first few and how many more there are."""
     total = max(problem.count or 0, len(problem.values))
     shown = problem.values if total <= _LISTED else problem.values[:_SAMPLE]
     more = f" and {total - len(shown)} more" if total > len(shown) else ""
@@ -174,7 +174,7 @@ def refuse_target(
 
 
 def _exists(target: Path) -> bool:
-    """Whether something is there, a link that leads nowhere included; a name that no file can have is an error."""
+    """Return whether a path exists, broken links included; a name that no file can have is an error."""
     try:
         os.lstat(target)
     except FileNotFoundError:
@@ -236,7 +236,7 @@ def requirement_options(function: F, without: Sequence[str] = ()) -> F:
 
 
 def requirement_of(options: dict[str, Any]) -> Requirement | None:
-    """Take the flags of requirements out of the options; return the conjunction of what was asked, None for nothing."""
+    """Remove the flags of requirements from the options; return their conjunction, None if there are none."""
     from sfumato.claims import asked_for, requirement_flags
 
     return asked_for({name: options.pop(name) for name in requirement_flags() if name in options})

@@ -35,7 +35,7 @@ TextPart = tuple[object, str]  # a text and how it is shown: ("FAILS", "bold red
 
 
 class Answer(int):
-    """An exit code that is the answer itself, such as a verdict: it stands although nobody reads the words."""
+    """An exit code that is the answer itself, such as a verdict: it is kept even if nobody reads the text."""
 
 
 def say(text: object, *, style: str = "", error: bool = False, wrap: bool = False) -> None:
@@ -149,7 +149,7 @@ def _escaped(line: str) -> str:
 
 
 def opened_streams() -> None:
-    """Put the null device where a standard stream was closed at the start: the next file would take its number."""
+    """Open the null device in place of standard streams closed at the start: the next file would take their numbers."""
     _failed.clear()
     _made.clear()
     found = os.open(os.devnull, os.O_RDWR)
@@ -159,7 +159,7 @@ def opened_streams() -> None:
 
 
 def gone(why: int = errno.EPIPE) -> None:
-    """Note that click could not print its own text, such as `--help`."""
+    """Record that click could not print its own text, such as `--help`."""
     _failed.setdefault("stdout", why)
     if (stream := _stream("stdout")) is not None:
         _silence(stream)
@@ -192,7 +192,7 @@ def _stream(name: str) -> TextIO | None:
 
 
 def _styled(name: str) -> bool:
-    """Whether a style would be seen: on a terminal, or where the caller forces it."""
+    """Return whether a style would be visible: on a terminal, or if the caller forces it."""
     stream = _stream(name)
     if name in _failed or stream is None or stream.closed:
         return False

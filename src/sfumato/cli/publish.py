@@ -59,7 +59,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Methods(click.Group):
-    """The project's methods, then those of installed packages; each is imported when it is asked for."""
+    """The project's methods, then those of installed packages; each is imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_methods())
@@ -84,7 +84,7 @@ _NOT_HERE = ("raw",)  # never saved
 
 
 def _methods() -> dict[str, str]:
-    """Names and one line each, without importing any of them."""
+    """Return their names with one line each, without importing any of them."""
     from sfumato.registry import Registry, heads
 
     own = heads("mechanisms")
@@ -240,7 +240,7 @@ def _variants(kind: Any) -> dict[str, str]:
 
 
 def _made(kind: Any, declared: tuple[Parameter, ...], options: dict[str, Any]) -> Any:
-    """Take what belongs to the mechanism out of the options, and make it; what is omitted keeps its default."""
+    """Remove the mechanism's parameters from the options and make it; omitted ones keep their defaults."""
     given: dict[str, Any] = {}
     for one in declared:  # its own flags first: a requirement may have one of the same name
         if one.kind not in ("requirement", "mechanism") and one.flag:
@@ -344,7 +344,7 @@ def run(mechanism: Mechanism, **options: Any) -> None:
 
 
 def _published(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> tuple[Release, Any, list[str]]:
-    """Read, warn, publish and save; return the release, how it stands beside earlier ones, and what was warned of."""
+    """Read, warn, publish and save; return the release, how it compares with earlier ones, and the warnings."""
     import sfumato as sf
     from sfumato.api import refuse_before_reading
     from sfumato.errors import PublicationWarning
@@ -416,7 +416,7 @@ def _write_beside(release: Release, mapping: Any, options: dict[str, Any], warni
 
 
 def _saving(options: dict[str, Any]) -> dict[str, Any]:
-    """What is said of drawing and saving, as `sf.publish` takes it."""
+    """Return the options for drawing and saving, as `sf.publish` takes them."""
     allowed = {name: options[name] for name in _ALLOWED if name in options}
     return allowed | {
         "seed": options["seed"],
@@ -478,7 +478,7 @@ def _show_rows(release: Release) -> None:
     stars = star_shares(release)
     if stars and release.form != "buckets":
         shares = ", ".join(f"{name} {100 * share:.3g} %" for name, share in stars.items())
-        say(f"Rows in which the column tells nothing (* or (known)): {shares}.", wrap=True)
+        say(f"Rows in which the column reveals nothing (* or (known)): {shares}.", wrap=True)
 
 
 def _say_undecided(schema: Any, options: dict[str, Any]) -> None:
@@ -492,7 +492,7 @@ def _say_undecided(schema: Any, options: dict[str, Any]) -> None:
 
 
 def _show_stages(plan: Any, claim: Claim) -> None:
-    """Tell what each stage will get and what error to expect, before anything is spent."""
+    """Print what each stage will get and what error to expect, before anything is spent."""
     from sfumato.mechanisms.base import WARNING
 
     _say_stages(plan, claim)

@@ -39,7 +39,7 @@ class CodePart:
     what: str
     _: KW_ONLY
     pieces: tuple[pl.Series, ...]
-    codes: np.ndarray  # equal for equal parts, in no order; -1 where there is none
+    codes: np.ndarray  # equal for equal parts, in no order; -1 if there is none
     neighbours: bool = False
     run: bool = False
 
@@ -183,7 +183,7 @@ def _place_of(number: int, end: str) -> str:
 
 
 def grouped(text: pl.Series) -> np.ndarray:
-    """Number the texts of a column, equal ones alike and in no order; -1 where there is none."""
+    """Number the texts of a column, equal ones alike and in no order; -1 if there is none."""
     kinds, found = np.unique(text.hash().to_numpy(), return_inverse=True)
     if len(kinds) != text.n_unique():  # two texts with one hash
         return numbered(text)
@@ -193,7 +193,7 @@ def grouped(text: pl.Series) -> np.ndarray:
 
 
 def numbered(text: pl.Series) -> np.ndarray:
-    """Number the texts of a column from 0 in their order; -1 where there is none."""
+    """Number the texts of a column from 0 in their order; -1 if there is none."""
     if _FEW * text.n_unique() < len(text):
         values = text.drop_nulls().unique().sort()
         places = pl.Series(np.arange(len(values)), dtype=pl.Int64)

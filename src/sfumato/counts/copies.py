@@ -65,7 +65,7 @@ _PAIRED = 0.6  # the share of combinations that occur an even number of times, f
 _LOOKED_AT = 100_000  # combinations by which multiples are judged where a column is left out
 _ROW, _OFTEN, _HASH = "\0row", "\0times", "\0hash"
 _LOWEST = 2**60  # hashes below it, one in 16: the cells of such rows are kept while all rows are counted
-_NOT_WIDE, _CELLS = 250, 20_000_000  # columns and cells of a table of which that is done
+_NOT_WIDE, _CELLS = 250, 20_000_000  # the most columns and cells of a table for which that is done
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -185,7 +185,7 @@ def _copies_there(source: Source) -> Copies | None:
 
 
 def alike_beyond_chance(codes: np.ndarray, times: np.ndarray) -> int:
-    """Return the most rows that agree in every quasi-identifier, 0 where chance may explain that rows agree.
+    """Return the most rows that agree in every quasi-identifier, 0 if chance may explain that rows agree.
 
     codes  the combinations that occur, a row each; times  how often each does. Ten times as many pairs of rows agree as
     would if each column depended on one other: so it is where people have several rows and nothing says whose they are.
@@ -206,7 +206,7 @@ def shared_multiple(codes: np.ndarray, times: np.ndarray, least: int = 1) -> tup
     """Return (m, columns, all): combinations of these columns occur a multiple of m times, all or nearly all of them.
 
     codes  the combinations that occur, a row each; times  how often each does. One column, and what follows from it,
-    may be left out: a join tells the rows apart by what it joined. None where no m above `least` is found.
+    may be left out: a join tells the rows apart by what it joined. None if no m above `least` is found.
     """
     width = codes.shape[1]
     found = _multiple(times, max(2, least + 1))
@@ -245,7 +245,7 @@ def paired_share(times: np.ndarray) -> float:
 
 
 def _multiple(times: np.ndarray, least: int) -> tuple[int, bool] | None:
-    """Return the largest m of which nearly all numbers are multiples, more than by chance, and whether all are."""
+    """Return the largest m that nearly all numbers are multiples of, more often than by chance, and whether all are."""
     for m in (one for one in _MULTIPLES if one >= least):
         hits = int((times % m == 0).sum())
         if hits >= _NEARLY * len(times) and binom.sf(hits - 1, len(times), 1 / m) < _BY_CHANCE:

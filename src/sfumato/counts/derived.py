@@ -75,7 +75,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class LooseRelation:
-    """A carried column that a quasi-identifier tells of many: of `right` of `total` rows or people (`many`).
+    """A carried column that a quasi-identifier predicts for many: `right` of `total` rows or people (`many`).
 
     `right` have the most frequent value of those who agree with them in the quasi-identifier, `usual` that of all;
     `sure` belong to those of whom at least 95 % have one value, 20 or more of them. Confidential.
@@ -203,7 +203,7 @@ def derived_columns(table: Table) -> list[Derived]:
     for name in (attribute.name for attribute in schema.carried):
         everything = np.arange(sizes[name])
         single = next(_followed(columns, weights, name, quasi), None)
-        # A group of sex and decade tells the sex, and is known to whoever knows both: the pair splits further.
+        # A group of sex and decade reveals the sex, and is known to whoever knows both: the pair splits further.
         known = (single,) if single is not None else next(_double(thin, few_weights, name, quasi), None)
         if known is not None:
             found.append(Derived(name, known=known, follows=True, part=everything, one_each=schema.several))
@@ -307,8 +307,8 @@ def _thinned(codes: np.ndarray, weights: np.ndarray, most: int) -> tuple[np.ndar
 def explained_share(known: np.ndarray, column: np.ndarray, weights: np.ndarray, *, neighbours: bool = True) -> float:
     """Return how much seldomer rows that agree in `known` differ in a column than any two rows; 1 where they never do.
 
-    With `neighbours` also of rows next to each other in the order of `known`, whichever says more. 0 where there is too
-    little to judge by.
+    With `neighbours` also of rows next to each other in the order of `known`, whichever explains more. 0 if there is
+    too little to judge by.
     """
     cells, many = _cells(known, column, weights)
     if not len(many):

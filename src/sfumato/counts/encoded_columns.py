@@ -197,7 +197,7 @@ def _encode(
     """Scan once for the codes and for who the rows are about, and once more for the cells the expressions ask about.
 
     Returned last is whether some row could be the header again, and whether one could have no value, by the columns
-    that were read. None where an engine that groups has more than `limit` combinations.
+    that were read. None if an engine that groups has more than `limit` combinations.
     """
     columns = [attribute.column_name for attribute in attributes]
     keys = {f"\0person {at}": name for at, name in enumerate(person)}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.counts.table import Table
 
 FEW = 10
-"""The size of a class for which `check` says it, where nobody has asked for one yet."""
+"""The class size that `check` assumes until a requirement states one."""
 
 
 def few_missing(table: Table, least: int, *, suppressing: bool = False, everywhere: bool = False) -> list[Problem]:

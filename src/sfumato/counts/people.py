@@ -255,7 +255,7 @@ def _texts(column: pl.Series) -> pl.Series:
 def read_people(columns: Sequence[pl.Series], weights: np.ndarray | None = None) -> People:
     """Number the people of rows whose keys stand in `columns`; rows without a whole key get -1 and are counted.
 
-    A word that means "no key" is none.
+    A word that means "no key" is not a key.
     """
     texts = key_columns(columns)
     height = len(texts[0])

@@ -94,7 +94,7 @@ class SparkPeople(SparkEngine):
         return int(guarded(_WHERE, alone.count))
 
     def members(self, parts: Parts) -> PersonLines:
-        """Return who has which line of the parts asked for."""
+        """Return who has which line of these parts."""
         columns = code_columns(len(self.names))
         columns_ddl = ", ".join(
             [f"{PART} int", "person bigint", *(f"{name} int" for name in columns), f"{ROWS} bigint"]

@@ -25,7 +25,7 @@ class FirstRows:
     _: KW_ONLY
     texts: dict[str, pl.Series]
     height: int
-    numbers: dict[str, np.ndarray | None] = field(default_factory=dict)  # of columns that were asked for
+    numbers: dict[str, np.ndarray | None] = field(default_factory=dict)  # of columns requested so far
     counted: dict[tuple[str, ...], int] = field(default_factory=dict)  # likewise
 
     def combinations(self, names: Sequence[str]) -> int:
@@ -40,7 +40,7 @@ class FirstRows:
         return RowGroups.of(joint([self.codes[name] for name in names]))
 
     def number(self, name: str) -> np.ndarray | None:
-        """Return a column of numbers, None where fewer than nine in ten cells are numbers."""
+        """Return a column of numbers, None if fewer than nine in ten cells are numbers."""
         if name not in self.numbers:
             text = self.texts[name].str.replace(",", ".", literal=True)
             found = text.cast(pl.Float64, strict=False).fill_nan(None)
@@ -78,7 +78,7 @@ class RowGroups:
 
     @property
     def most(self) -> int:
-        """The rows of the value that has the most, 0 where none repeats."""
+        """The rows of the value that has the most, 0 if none repeats."""
         return int(self.sizes.max(initial=0))
 
     def repeats(self, height: int, least: int) -> bool:
@@ -112,7 +112,7 @@ class RowGroups:
 def first_rows(
     source: Source, quasi: Sequence[str], wanted: Sequence[str], schema: Schema | None = None
 ) -> FirstRows | None:
-    """Return the first rows of some columns, None where they cannot be compared.
+    """Return the first rows of some columns, None if they cannot be compared.
 
     A text that the schema calls missing is no value.
     """
@@ -137,7 +137,7 @@ def _text(column: pl.Series, missing: Missing | None) -> pl.Series:
 
 
 def within_first(source: Source, rows: int) -> str:
-    """Say that only the first rows were looked at, nothing where these are all."""
+    """Say that only the first rows were looked at, nothing if these are all."""
     return f"in the first {rows:,} rows " if source.height() > rows else ""
 
 

@@ -57,7 +57,7 @@ def _named(columns: Sequence[str]) -> list[str]:
 
 
 def header_again(columns: Sequence[str], types: dict[str, pl.DataType]) -> pl.Expr | None:
-    """Return an expression that is true of a row of these columns that could repeat the header; None where none could.
+    """Return an expression that is true of a row of these columns that could repeat the header; None if none could.
 
     It reads that row and the names of the columns. A column of numbers or days holds no names.
     """
@@ -129,7 +129,7 @@ class StrayRows:
 
 
 def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
-    """Return the rows that look like totals, headings or notes; None where none does.
+    """Return the rows that look like totals, headings or notes; None if none does.
 
     A row with a word such as Total, half of whose cells are empty or whose word stands in no other row; rows with
     such a word, alone or beside others (North total), half of whose cells are empty while most rows have more, or,
@@ -199,7 +199,7 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
 def _unusual(filled: np.ndarray, empty: Sequence[float]) -> list[int]:
     """Return the numbers of filled cells that rows have more often than chance gives.
 
-    `filled` is that of each row, `empty` the share of rows in which each column is empty. A number is unusual where
+    `filled` is the number for each row, `empty` the share of rows in which each column is empty. A number is unusual if
     the rows with at most so many cells are `_BEYOND` times those expected if columns were empty independently of each
     other. Totals and notes raise these shares as well, but are rare, and so their product stays far below them.
     """
@@ -306,7 +306,7 @@ def _is_merged(cell: pl.Expr) -> pl.Expr:
 
 
 def _numbers(source: Source, columns: Sequence[str], types: dict[str, pl.DataType]) -> dict[str, np.ndarray]:
-    """Return the columns in which most cells are numbers; NaN where one is none."""
+    """Return the columns in which most cells are numbers; NaN for a cell that is not a number."""
     cast = [
         pl.col(name).cast(pl.Float64)
         if types[name].is_numeric()
@@ -380,7 +380,7 @@ def _is_exact(column: np.ndarray) -> bool:
 def _sums(
     source: Source, columns: Sequence[str], types: dict[str, pl.DataType], *, last: dict[str, object], width: int
 ) -> bool:
-    """True where numbers of the last row are the sums of those above: two of them, or one in a row with empty cells."""
+    """True if numbers of the last row are the sums of those above: two of them, or one in a row with empty cells."""
     if int(last[_ROW]) + 1 < _FEWEST:  # type: ignore[call-overload]
         return False
     numbers = {name: pl.col(name) for name in columns if types[name].is_numeric()}

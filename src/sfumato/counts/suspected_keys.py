@@ -181,7 +181,7 @@ def _named_people(rows: FirstRows, schema: Schema, names: Sequence[str]) -> list
 
 
 def _unanswered(rows: FirstRows, schema: Schema, names: Sequence[str]) -> list[str]:
-    """Return the columns in which rows of one person may be seen and of which the schema does not say otherwise.
+    """Return the columns that may show the rows of one person and that the schema does not explain otherwise.
 
     `not_person` says that a key identifies something else. Of a quasi-identifier or a day that is true in any table,
     and does not explain why its rows agree in everything else: there `copies_are_people` says that they are different
@@ -481,7 +481,7 @@ def _quasi(schema: Schema) -> list[str]:
 
 
 def _rows(source: Source, schema: Schema, wanted: Sequence[str]) -> FirstRows | None:
-    """Return the first rows of the quasi-identifiers and the columns looked at; None where nothing can be said."""
+    """Return the first rows of the quasi-identifiers and the columns looked at; None if nothing can be said."""
     return first_rows(source, _quasi(schema), wanted, schema)
 
 
@@ -669,7 +669,7 @@ def _by_chance(column: np.ndarray, sizes: np.ndarray) -> float:
 
 
 def more_than_by_chance(codes: np.ndarray, weights: np.ndarray) -> int:
-    """Return the most rows that agree in all columns, 0 where few rows do, or no more than in independent columns."""
+    """Return the most rows that agree in all columns, 0 if few rows do, or no more than in independent columns."""
     rows, again = float(weights.sum()), weights[weights > 1]
     if len(again) < _MANY_REPEATED or again.sum() * REPEATED_ROWS <= rows:
         return 0

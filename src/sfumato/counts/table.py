@@ -236,7 +236,7 @@ class Table:
 
     @property
     def people(self) -> int | None:
-        """How many people the rows are about; None where the schema does not say who they are."""
+        """How many people the rows are about; None if the schema does not say who they are."""
         external = self._external()
         if isinstance(external, SparkPeople):
             return external.people
@@ -244,7 +244,7 @@ class Table:
         return None if ids is None else len(np.unique(ids))
 
     def persons(self) -> np.ndarray | None:
-        """Return the number of each record's person, in the order of `codes()`; None where the schema names none."""
+        """Return the number of each record's person, in the order of `codes()`; None if the schema names none."""
         if self.schema.person:
             self._require_held("who each row is about")
         ids = self._people()
@@ -256,7 +256,7 @@ class Table:
         return np.repeat(ids[order], weights[order])
 
     def members(self, names: str | Sequence[str] | None = None) -> Members | None:
-        """Return who has which line of `counts(names)`; None where the schema does not name a person."""
+        """Return who has which line of `counts(names)`; None if the schema does not name a person."""
         if self.schema.person:
             self._require_held("who has which row")
         ids = self._people()
@@ -412,7 +412,7 @@ class Table:
         return keys_beside(file, schema, rows_are_keys=people.of_rows(self._encoded.weights))
 
     def refuse_suspected_keys(self) -> None:
-        """Raise where rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""
+        """Raise if rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""
         problems = self.suspected_keys() or self.joined()
         if problems:
             raise SchemaError(problems)
@@ -563,7 +563,7 @@ class Table:
         return self.same_days() or self.alike() or ((self.joined() or self.paired()) if joined else [])
 
     def refuse_copies(self) -> None:
-        """Raise where a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
+        """Raise if a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
         problems = (self.copies() or self.alike()) if self.schema.unit == "person" else []
         if problems:
             raise SchemaError(problems)
@@ -617,7 +617,7 @@ class Table:
         return self._derived
 
     def related(self) -> list[Problem]:
-        """Return a problem for each carried column of which a quasi-identifier tells much, with numbers."""
+        """Return a problem for each carried column that a quasi-identifier predicts well, with numbers."""
         return [one.problem(self.schema[one.column].where) for one in related_columns(self, self.derived())]
 
     def close(self) -> None:
@@ -627,7 +627,7 @@ class Table:
             frame.session.close()
 
     def refuse_free_text(self) -> None:
-        """Raise where a sensitive or target column looks like free text: names of people may stand in it."""
+        """Raise if a sensitive or target column looks like free text: names of people may stand in it."""
         refuse_free_text(self.held_values([attribute.name for attribute in self.schema.carried]))
 
     def held_values(self, names: Sequence[str], *, numbers: bool = False) -> dict[str, HeldValues]:
@@ -674,9 +674,7 @@ class Table:
     ) -> Table:
         """Return the table in other roles; a column named in none becomes `other` and is not published."""
         schema = self.schema.with_roles(quasi=quasi, sensitive=sensitive, target=target)
-        grouped = (
-            self._encoded.weights is not None or self._encoded.engine is not None
-        )  # lines of the columns asked for
+        grouped = self._encoded.weights is not None or self._encoded.engine is not None  # lines of these columns
         if not grouped:
             table = Table(schema, self._encoded)
             table.driver_cells = self.driver_cells
@@ -761,7 +759,7 @@ class Table:
         return self._encoded.engine
 
     def _require_held(self, what: str) -> None:
-        """Raise where something needs the rows, and they are not held here."""
+        """Raise if something needs the rows, and they are not held here."""
         if self._external() is not None:
             rule = f"the table has more distinct combinations, and {what} needs them all at once"
             raise ParameterError("driver_cells", self.driver_cells, rule, hint="raise it, or publish fewer columns")

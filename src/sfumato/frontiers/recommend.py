@@ -315,7 +315,7 @@ def attributes_of(point: Point, words: tuple[str, str]) -> list[str]:
             each = ", ".join(f"{attribute} {float(value):.4g}" for attribute, value in found["each"].items())
             many = count_of(len(found["each"]), "attribute")
             runs = " (means over runs)" if len(point.privacy.values) > 1 else ""
-            said.append(f"The {name} is that of {found['worst']}, the worst of {many}{runs}: {each}.")
+            said.append(f"The {name} is the figure of {found['worst']}, the worst of {many}{runs}: {each}.")
     return said
 
 

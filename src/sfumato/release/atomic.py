@@ -78,7 +78,7 @@ def partial_of(target: Path) -> Path:
 
 
 def target_of(partial: Path) -> Path | None:
-    """Return the place a partial was made for, None where the name is not that of a partial."""
+    """Return the place a partial was made for, None if the name is not that of a partial."""
     found = _PATTERN.fullmatch(partial.name)
     return None if found is None else partial.parent / found["name"]
 
@@ -166,7 +166,7 @@ def flush(path: Path) -> None:
 
 
 def _locked(path: Path) -> int | None:
-    """Return a handle that holds the lock of a file or folder, None where locks do not work.
+    """Return a handle that holds the lock of a file or folder, None if locks do not work.
 
     Raises BlockingIOError where another process holds it, another OSError where it cannot be opened.
     """
@@ -287,7 +287,7 @@ class NewFile:
 
     @contextmanager
     def filled(self) -> Iterator[BinaryIO]:
-        """Give the open file to write; when the block ends well it takes its name, and overwrites nothing."""
+        """Yield the open file to write; if the block succeeds, the file gets its name and overwrites nothing."""
         try:
             with self._explained():
                 yield self._file
@@ -395,7 +395,7 @@ class NewFolder:
     def filled(
         self, *, keep: bool = False, before_naming: Callable[[], None] | None = None, ledger: Path | None = None
     ) -> Iterator[Path]:
-        """Give the partial folder to fill; when the block ends well it becomes the target in one step.
+        """Yield the partial folder to fill; if the block succeeds, it becomes the target in one step.
 
         `before_naming` runs when everything is on the disk. With `keep` what is whole is kept if naming it fails, and
         the error says how it is finished and noted in the `ledger`.
@@ -486,7 +486,7 @@ def _refuse_unfinished(target: Path) -> None:
 
 
 def _replace_empty(target: Path, there: os.stat_result) -> None:
-    """Put an equal empty folder in the place of an empty one: it fails where naming the release would fail.
+    """Replace an empty folder by an equal one: this fails if naming the release would fail.
 
     That is a mount point, or where another owns the name. One rename: a kill leaves the one folder or the other.
     """
@@ -508,12 +508,12 @@ def _give_to(partial: Path, owner: os.stat_result) -> None:
     if (made.st_uid, made.st_gid) != (owner.st_uid, owner.st_gid):
         try:
             os.chown(partial, owner.st_uid, owner.st_gid)
-        except OSError:  # only root may give away; the mode is kept all the same
+        except OSError:  # only root may change the owner; the mode is kept anyway
             return
 
 
 def _take_room(file: Path) -> None:
-    """Take up disk space, so that a full disk is known now."""
+    """Reserve disk space, so that a full disk is noticed now."""
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         if hasattr(os, "posix_fallocate"):

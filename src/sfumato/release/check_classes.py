@@ -109,7 +109,7 @@ def examine_rows(
     count: str | None = None,
     people: pl.LazyFrame | None = None,
 ) -> Examined:
-    """Examine one table of rows; `columns` says where each attribute stands, `people` what was declared of people.
+    """Examine one table of rows; `columns` names the column of each attribute, `people` is what was declared of people.
 
     `count` names a column that says how many rows a line stands for.
     """
@@ -129,7 +129,7 @@ def examine_rows(
                 problems=[Problem(count, "must hold whole numbers of rows, at least 1, and not too many in all")]
             )
         if (lines > 1).any() or rows.select(names[:-1]).is_duplicated().any():
-            rule = "counts some combination on several lines, whose order could tell more than their sum"
+            rule = "counts some combination on several lines, and their order could reveal more than their sum"
             problems.append(Problem(count, rule, "one line for each combination, as it was saved"))
         times = counted
     stated: StatedPeople | Problem | None = None
@@ -161,7 +161,7 @@ def examine_rows(
 def examine_bucket_tables(
     schema: Schema, data: pl.LazyFrame, groups: pl.LazyFrame, asked: Requirement | None, *, group: str, count: str
 ) -> Examined:
-    """Examine buckets: classes are the groups, what they carry stands in the second table, sizes must agree."""
+    """Examine buckets: classes are the groups, what they carry is in the second table, sizes must agree."""
     boxes = tally(data, data.collect_schema().names(), "data")
     held = tally(groups, groups.collect_schema().names(), "groups")
     times = held[TIMES].to_numpy()
@@ -215,7 +215,7 @@ def _weighed(
     *,
     stated: StatedPeople | None = None,
 ) -> Examined:
-    """Hold every part of the requirement against every sensitive attribute."""
+    """Check every part of the requirement for every sensitive attribute."""
     number = int(classes.max()) + 1 if len(classes) else 0
     sizes = np.bincount(classes, weights=times, minlength=number).astype(np.int64)
     examined = Examined(classes=number, rows=int(sizes.sum()))
@@ -388,7 +388,7 @@ def _people(
 
 
 def _stated_counts(attribute: Attribute, stated: StatedPeople | None, read: Texts) -> tuple[Any, CountedPeople] | None:
-    """Return the declared people with each value, classes x values; None where none are, or no row has a value."""
+    """Return the declared people with each value, classes x values; None if none are, or no row has a value."""
     if stated is None or attribute.name not in stated.values:
         return None
     from scipy.sparse import csr_matrix

@@ -57,7 +57,7 @@ class DeclaredPeople:
         return csr_matrix((people, (group, code)), shape=(len(self.classes), size), dtype=np.int64)
 
     def alike(self, attribute: Attribute) -> np.ndarray:
-        """Say of each group whether one value of an attribute is that of everybody in it, or is missing for everybody.
+        """Return for each group whether everybody in it has one value of an attribute, or the value is missing for all.
 
         That everybody lacks a value in some row does not count where somebody has one in another.
         """
@@ -73,7 +73,7 @@ class DeclaredPeople:
 
 
 def one_value_shared(counts: csr_matrix, people: np.ndarray, missing: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Say of each group whether all of it share one value, and whether nobody in it has any.
+    """Return for each group whether all its members share one value, and whether none of them has a value.
 
     `counts` has the people (or rows) of each group with each value, `people` those of each group, and `missing` the
     columns that mean no value: one that all share does not count where somebody has a value beside it.

@@ -153,7 +153,7 @@ def _form(release: Release, *, counts: bool) -> str:
 
 
 def _nowhere(release: Release) -> set[str]:
-    """Name the quasi-identifiers of a generalized table in which every cell is that of any value at all."""
+    """Name the quasi-identifiers of a generalized table in which every cell stands for any value at all."""
     if release.form != "generalized" or not len(release.boxes):
         return set()
     found = set()

@@ -76,7 +76,7 @@ class Exposed:
         return _among(number, self.classes, self.word)
 
     def alone(self) -> str:
-        """Say how many classes hold one person; nothing where none does."""
+        """Say how many classes hold one person; nothing if none does."""
         if self.unseen and self.single < self.classes:
             if not self.single:
                 return f"{self.among('how many')} there is one person only cannot be seen: {_NO_KEY}"
@@ -89,7 +89,7 @@ class Exposed:
         return f"{self.among(self.single)} there is one {self.unit} only"
 
     def one_value(self) -> list[str]:
-        """Say for each sensitive attribute in how many classes all have one value; nothing where none does."""
+        """Say for each sensitive attribute in how many classes all have one value; nothing if none does."""
         found = [(name, number) for name, number in self.alike.items() if number]
         what = "everybody has one value of {} in common" if self.keyed else "all rows have one value of {}"
         return [f"{self.among(number)} {what.format(name)}{self.valueless(name)}" for name, number in found]
@@ -99,7 +99,7 @@ class Exposed:
         return _valueless(self.missing.get(name, 0), self.alike.get(name, 0))
 
     def sentences(self) -> list[str]:
-        """Say all of it, one sentence each."""
+        """Return each of these statements as a sentence."""
         return [f"{text[0].upper()}{text[1:]}." for text in filter(None, (self.alone(), *self.one_value()))]
 
 
@@ -158,7 +158,7 @@ def _shared_unseen(release: Release) -> list[str]:
 
 
 def alone_warning(release: Release) -> str:
-    """Say how many classes hold one person, and what to ask for; nothing where none does."""
+    """Say how many classes hold one person, and what to ask for; nothing if none does."""
     alone = release.exposed().alone()
     if not alone:
         return ""
@@ -303,7 +303,7 @@ def _mostly(most: Any, sizes: np.ndarray) -> np.ndarray:
 
 
 def _mostly_missing(none: int, nearly: int) -> str:
-    """Say in how many of some classes that nearly agree the value is that there is none; some may have one."""
+    """Say in how many of the classes that nearly agree the common value is "missing"; some members may have a value."""
     if not none:
         return ""
     where = "in all of them" if none == nearly else f"in {none:,} of them"

@@ -161,7 +161,7 @@ def _unreadable(name: str) -> ReleaseError:
 
 
 def _separator(head: bytes) -> str:
-    """Return the separator that stands most often in the header line, outside quotes."""
+    """Return the separator that occurs most often in the header line, outside quotes."""
     line = head.decode("utf-8", errors="replace").splitlines()[0]
     bare = "".join(line.split('"')[::2])
     return max(_SEPARATORS, key=bare.count)
@@ -187,7 +187,7 @@ def as_texts(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
 
 
 def tally(frame: pl.LazyFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
-    """Return the distinct rows of some columns, in any order, and how often each stands there; null is a value."""
+    """Return the distinct rows of some columns, in any order, and how often each occurs; null is a value."""
     counted: Any = frame.group_by(list(columns)) if columns else frame
     count = pl.len().cast(pl.Int64).alias(TIMES)
     lazy = counted.agg(count) if columns else counted.select(count)
@@ -264,7 +264,7 @@ def _marked_cell(text: pl.Expr) -> pl.Expr:
 
 
 def miswritten(frame: pl.LazyFrame) -> pl.LazyFrame | None:
-    """Return for each column whether some cell has a mark we would not write, or lacks one; None where a name does."""
+    """Return for each column whether some cell has a mark we would not write, or lacks one; None if a name does."""
     names = frame.collect_schema().names()
     if any(marked(unmarked(name)) != name for name in names):
         return None

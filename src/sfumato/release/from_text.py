@@ -191,14 +191,14 @@ def rebuilt(
 
 
 def times_of(frame: pl.DataFrame) -> np.ndarray:
-    """Return how often each distinct row stands in the file."""
+    """Return how often each distinct row occurs in the file."""
     return frame[TIMES].to_numpy()
 
 
 def counts_of(texts: pl.Series, times: np.ndarray, *, least: int = 1) -> np.ndarray | None:
     """Return whole numbers, written plainly, each as often as its line stands there.
 
-    None where some text is not a number of at least `least` and at most 18 digits, or all together are more than 2^62.
+    None if some text is not a number of at least `least` and at most 18 digits, or all together are more than 2^62.
     """
     distinct, places = distinct_texts(texts)
     if not all(text is not None and _NUMBER.fullmatch(text) and int(text) >= least for text in distinct):
@@ -290,7 +290,7 @@ def columns_of(schema: Schema, present: list[str]) -> dict[str, str]:
 
 
 def refuse_no_counts(counts: str | None, present: Sequence[str], taken: Sequence[str | None]) -> None:
-    """Raise where a column of counts is named that the table lacks, or that is one of its other columns."""
+    """Raise if a column of counts is named that the table lacks, or that is one of its other columns."""
     if counts is not None and (counts not in present or counts in taken):
         hint = "name the column that says how many rows a line stands for"
         raise ParameterError("counts", counts, "is not a column of counts in the table", hint=hint)

@@ -82,7 +82,7 @@ def _with_rows(table: PublishedTable, found: pl.DataFrame) -> PublishedTable:
 
 @dataclass(frozen=True, slots=True)
 class _Expanding:
-    """The rows of a table, each as often as it stands there."""
+    """The rows of a table, each as often as it occurs."""
 
     table: PublishedTable
 

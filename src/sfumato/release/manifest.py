@@ -53,7 +53,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest that was read. The claim stays plain data until it is asked for: a verifier reports a wrong one."""
+    """A manifest that was read. The claim stays plain data until it is used: a verifier reports a wrong one."""
 
     schema: Schema
     _: KW_ONLY
@@ -248,7 +248,7 @@ def _unreadable(problems: list[Problem]) -> ReleaseError:
 
 
 def _worded(item: Mapping[str, Any]) -> Problem:
-    """Return a problem of the shape; pydantic's own message could quote what stands there."""
+    """Return a problem of the shape; pydantic's own message could quote the value."""
     rules = {"extra_forbidden": "is not a key of a manifest", "missing": "is missing"}
     return Problem(".".join(map(str, item["loc"])), rules.get(item["type"], "has a value of the wrong form"))
 
@@ -305,7 +305,7 @@ def _checked(written: _Written) -> Manifest:
 
 
 def _unknown(data: Mapping[str, Any], known: Mapping[str, Any], path: str) -> list[Problem]:
-    """Name every key, at any depth, that is none of those we write."""
+    """Return a problem for every key, at any depth, that is not one we write."""
     return [Problem(f"{path}.{key}", "is not a key of a manifest") for key in unknown_keys(data, known)]
 
 

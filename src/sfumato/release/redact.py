@@ -101,7 +101,7 @@ def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool 
 
 
 def _clipped(label: Intervals, size: int) -> Intervals:
-    """Leave the missing code away."""
+    """Remove the missing code."""
     return tuple((low, min(high, size)) for low, high in label if low < size)
 
 
@@ -173,7 +173,7 @@ def _public_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[D
 
 
 def _names(attribute: Attribute, part: _Part) -> dict[_Part, str]:
-    """Return what stands in the published text of one interval: names of nodes, or of both ends."""
+    """Return the parts of the published text of one interval: names of nodes, or of both ends."""
     text = label_name(attribute, [part])
     low, high = part
     listed = isinstance(attribute.domain, Values) and attribute.ordered

@@ -52,7 +52,7 @@ def noise_lines(
 ) -> float | None:
     """Return how many combinations that nobody has are expected among those of practically exact counts, at most.
 
-    None where counts are not; infinite where it is not known. `labels` is how many each quasi-identifier has. Of public
+    None if counts are not; infinite where it is not known. `labels` is how many each quasi-identifier has. Of public
     numbers alone.
     """
     if not practically_exact(form, claim, schema):
@@ -186,7 +186,7 @@ class SeenByKey:
     """Confidential: what the key of a person shows and the rows do not. In memory only, never saved.
 
     `people_alone` have carried values that nobody else has. `alike` is, by sensitive attribute, the number of
-    classes in which one value is that of everybody, and `missing` the number of those in which nobody has one.
+    classes in which everybody has one value, and `missing` the number of those in which nobody has one.
     `counted` are the people of each class with each carried value.
     """
 
@@ -322,7 +322,7 @@ class Release:
         return found
 
     def _one_value(self, attribute: Attribute) -> np.ndarray:
-        """Say of each group whether all of it has one value: everybody, where the people with each are declared."""
+        """Return for each group whether all of it has one value: everybody, where the people with each are declared."""
         if self.people is not None and attribute.name in self.people.values:
             return self.people.alike(attribute)
         found: np.ndarray = np.diff(self.groups.histogram(attribute.name).indptr) == 1
@@ -594,7 +594,7 @@ def _refined(place: np.ndarray, rows: np.ndarray, owner: np.ndarray) -> np.ndarr
 
 
 def _begins(values: np.ndarray) -> np.ndarray:
-    """True where a value differs from the one before."""
+    """True if a value differs from the one before."""
     return np.concatenate([[True], values[1:] != values[:-1]])
 
 

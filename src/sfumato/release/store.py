@@ -121,7 +121,7 @@ def labels_with_recoding(
 # Writes manifest.json: what is in the folder, what it promises, and the public part of the schema.
 #
 # Source    Ours: a manifest never holds a raw value, a seed, a path, or a count that the claim does not cover.
-# Claim     Of an attribute whose domain was read off the data it tells only what published labels say; rows that
+# Claim     Of an attribute whose domain was read off the data it reveals only what published labels say; rows that
 #           were left out are counted only under a claim that is checked on the file.
 # Because   the schema goes through `public_part`; recoding and residence are never looked at, save a public recoding.
 # Checked   tests/unit/release/test_manifest.py::test_tells_no_unpublished_value_of_a_data_domain
@@ -237,7 +237,7 @@ def _written(
         with place.filled(keep=paid, before_naming=note, ledger=ledger) as partial:
             _fill(release, partial, format, counts=counts, engine=engine)
         if account is not None:
-            with suppress(ParameterError):  # a folder that was meant and is there counts as saved all the same
+            with suppress(ParameterError):  # a folder that was meant and exists counts as saved
                 account.saved(place.target)
 
 
@@ -525,7 +525,7 @@ def _lists(attributes: Sequence[Attribute]) -> dict[str, tuple[str, ...]]:
 
 
 def _groups(attribute: Attribute) -> list[str]:
-    """Return the names of the groups and levels of an attribute; what a mask leaves of a code is none."""
+    """Return the names of the groups and levels of an attribute; a code that a mask shortened is not one."""
     if attribute.tree is None or attribute.masked:
         return []
     values = set(attribute.domain.names) if isinstance(attribute.domain, Values) else set()

@@ -22,7 +22,7 @@ COUNT = "count"
 
 @dataclass(frozen=True)
 class Column:
-    """One published column: the place of each row's text in `texts`, or whole numbers where there are none."""
+    """One published column: the place of each row's text in `texts`, or whole numbers if there are none."""
 
     name: str
     _: KW_ONLY
@@ -30,7 +30,7 @@ class Column:
     texts: pl.Series | None = None
 
     def at(self, places: np.ndarray) -> pl.Series:
-        """Return what stands in the given rows."""
+        """Return the cells of the given rows."""
         if self.texts is None:
             return pl.Series(self.name, self.ids[places], dtype=pl.Int64)
         return self.texts.gather(self.ids[places]).alias(self.name)
@@ -43,7 +43,7 @@ class Column:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """Distinct published rows in order, and how often each stands in the table."""
+    """Distinct published rows in order, and how often each occurs in the table."""
 
     columns: tuple[Column, ...]
     times: np.ndarray

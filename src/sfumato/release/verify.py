@@ -146,7 +146,7 @@ def _noise(manifest: Manifest, claim: Claim) -> float | None:
 
 
 def _dictionary(folder: Path, manifest: Manifest) -> tuple[list[Problem], list[str]]:
-    """Hold the dictionary against the one that manifest and tables give: its words may promise nothing else.
+    """Compare the dictionary with the one that manifest and tables give: its words may promise nothing else.
 
     Another version has other words: then it is said that nobody compared them.
     """
@@ -234,7 +234,7 @@ def _roles(published: Schema, given: Schema | None) -> list[Problem]:
 
 
 def _declared(attribute: Attribute) -> dict[str, Any]:
-    """What both schemas must say; of a domain that was read off the data the manifest tells only a part."""
+    """What both schemas must state; the manifest states only a part of a domain that was read off the data."""
     part = () if attribute.source != "data" else ("domain", "tree", "clamp")
     return {key: value for key, value in attribute.to_json().items() if key not in part}
 
@@ -260,9 +260,9 @@ def _bookkeeping(claim: Claim, manifest: Manifest) -> tuple[list[Problem], list[
     if not claim.trace:
         problems.append(Problem("claim.trace", "no step of the budget is stated"))
     if manifest.left_out is not None:
-        problems.append(Problem("left_out", "tells a number of rows which the claim does not cover"))
+        problems.append(Problem("left_out", "states a number of rows that the claim does not cover"))
     if manifest.capped is not None:
-        problems.append(Problem("capped", "tells a number of rows which the claim does not cover"))
+        problems.append(Problem("capped", "states a number of rows that the claim does not cover"))
     if not _as_given(claim, manifest):
         problems.append(Problem("mechanism.epsilon", "is more than the claim says, or is not a number"))
     problems += [
@@ -405,7 +405,7 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
         raise ReleaseError(f"{path.name} has no column of the schema", hint="give the schema of this table")
     extra = [column for column in present if column not in (*columns.values(), groups, counts)]
     named = {name for one in schema.role("identifier") for name in (one.name, one.column)} | set(schema.person_columns)
-    keys = dict.fromkeys(named, "remove it: the schema says that it tells who a row is about, so it is never published")
+    keys = dict.fromkeys(named, "remove it: the schema says that it identifies people, so it is never published")
     problems = [
         Problem(
             column,
@@ -433,7 +433,7 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
     notes = [*_nothing_asked(requirement), *(f"{name} is not in the table: read as *" for name in absent)]
     notes += [f"{p.path}: {p.rule}; they are compared by text" for p in unread if p.path not in needed]
     if counts is not None:
-        notes.append(f"{counts}: how many rows a line stands for is taken on trust from the file, and was not checked")
+        notes.append(f"{counts}: how many rows a line stands for is taken from the file and was not checked")
     if groups is not None:
         notes.append(f"{groups}: every row shows its own values, so a class is rows with the same labels and group")
     return Verdict(

@@ -87,7 +87,7 @@ class Attribute:
 
     @property
     def spelt(self) -> bool:
-        """True where the schema says how the file writes days or numbers, so that a typed cell is spelt so first."""
+        """True if the schema says how the file writes days or numbers, so that a typed cell is spelt so first."""
         return self.format is not None or not self.numbers.plain
 
     @property

@@ -230,7 +230,7 @@ def whole_of(value: Any) -> int:
 
 
 def _exact(value: Any) -> Decimal:
-    """Return a decimal of a manifest; `ValueError` where it is none, or beyond the limits."""
+    """Return a decimal of a manifest; `ValueError` if it is not one, or beyond the limits."""
     found = None if isinstance(value, bool) else decimal_of(str(value))
     if found is None:
         msg = "is not a number within the limits"

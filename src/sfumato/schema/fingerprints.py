@@ -61,7 +61,7 @@ class FewRows(TypedDict, total=False):
 
 
 def rows_of_few(codes: np.ndarray, weights: np.ndarray, *, rows_each: int = 1) -> FewRows:
-    """Return `few`, `of_one` and `rows_each` of `Fingerprints`, for rows of which no key says whose they are."""
+    """Return `few`, `of_one` and `rows_each` of `Fingerprints`, for rows without a key that says whose they are."""
     codes, weights = np.asarray(codes), np.asarray(weights)
     if not len(weights) or not codes.shape[1]:
         return {}

@@ -150,7 +150,7 @@ class NumberForm:
         return tuple(found.values())
 
     def problem(self) -> tuple[str, str, str] | None:
-        """Return the key, the rule and a hint for what makes a number mean two things; None where nothing does."""
+        """Return the key, the rule and a hint for what makes a number mean two things; None if nothing does."""
         if self.decimal == self.thousands:
             return "thousands", "is also the mark before decimals", 'thousands = "." goes with decimal = ","'
         for unit in self.units:

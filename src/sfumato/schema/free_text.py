@@ -151,7 +151,7 @@ def looks_like_free_text(texts: Sequence[str], *, rows: int | None = None) -> bo
 
 
 def are_categories(values: int, rows: int) -> bool:
-    """True where a few values stand again and again, as names of categories do and remarks about a person do not."""
+    """True if a few values stand again and again, as names of categories do and remarks about a person do not."""
     return values <= _CATEGORIES and rows >= _ROWS_EACH * values
 
 
@@ -254,7 +254,7 @@ def _is_single_name(text: str) -> bool:
 
 
 def mentions_a_person(text: str, *, known: bool = False) -> bool:
-    """True where a given name stands before a word with a capital letter or a family name, or a title before such.
+    """True if a given name stands before a word with a capital letter or a family name, or a title before such.
 
     Under the name of a category (`known`) two words alone may be a place or a firm, unless the second is a family name.
 
@@ -323,7 +323,7 @@ def _is_capital(word: str) -> bool:
 
 
 def refuse_free_text(published: Mapping[str, HeldValues]) -> None:
-    """Raise where a column published in every row looks like free text or holds names of people."""
+    """Raise if a column published in every row looks like free text or holds names of people."""
     names = [
         name
         for name, values in published.items()
@@ -365,7 +365,7 @@ def _is_long_number(text: str) -> bool:
 
 
 def address_rule(values: HeldValues) -> str:
-    """Say in how many rows values hold addresses or numbers of people; nothing where none does."""
+    """Say in how many rows values hold addresses or numbers of people; nothing if none does."""
     rows = sum(values.rows.get(text, 0) for text in addressed_values(values.people))
     has = count_of(rows, "row has a value that holds", "rows have values that hold")
     what = "an e-mail address, a telephone number or the number of a person"
@@ -396,7 +396,7 @@ def rare_texts(values: HeldValues) -> set[str]:
 
 
 def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str], *, grouped: bool = False) -> None:
-    """Raise where labels of a quasi-identifier spell out names or addresses of people, or several `rare_texts`.
+    """Raise if labels of a quasi-identifier spell out names or addresses of people, or several `rare_texts`.
 
     Also where they spell out values that nearly everybody has alone, unless these are `grouped` by a hierarchy.
     """
@@ -429,7 +429,7 @@ def refuse_spelt_text(name: str, values: HeldValues, spelt: Collection[str], *, 
 
 
 def refuse_exact_keys(name: str, values: HeldValues) -> None:
-    """Raise where nearly everybody has a number of their own and the numbers are published exactly."""
+    """Raise if nearly everybody has a number of their own and the numbers are published exactly."""
     own = own_values(values)
     if own:
         rule = f"nearly everybody has a number of their own, and {len(own):,} are published exactly, as a key would be"
@@ -438,7 +438,7 @@ def refuse_exact_keys(name: str, values: HeldValues) -> None:
 
 
 def are_long_numbers(texts: Sequence[str]) -> bool:
-    """True where values are digits that are too many for a postcode.
+    """True if values are digits that are too many for a postcode.
 
     >>> are_long_numbers(["123456782", "123456790"]), are_long_numbers(["53113", "10115"])
     (True, False)
@@ -447,7 +447,7 @@ def are_long_numbers(texts: Sequence[str]) -> bool:
 
 
 def refuse_listed_names(lists: Mapping[str, Iterable[str]]) -> None:
-    """Raise where lists of values that are published whole hold names of people. Reads the schema alone."""
+    """Raise if lists of values that are published whole hold names of people. Reads the schema alone."""
     for name, texts in lists.items():
         found = with_given_names(list(texts))
         if found:
@@ -459,7 +459,7 @@ def refuse_listed_names(lists: Mapping[str, Iterable[str]]) -> None:
 
 
 def refuse_group_names(groups: Mapping[str, Iterable[str]]) -> None:
-    """Raise where names of groups or levels tell who people are, whoever is in them. Reads the schema alone.
+    """Raise if names of groups or levels tell who people are, whoever is in them. Reads the schema alone.
 
     A group of wards is called after the doctor, a class after its teacher: no value says it, and every label may.
     """
@@ -476,7 +476,7 @@ def refuse_group_names(groups: Mapping[str, Iterable[str]]) -> None:
 
 
 def refuse_addressed_names(texts: Mapping[str, str]) -> None:
-    """Raise where a name that a release states holds an e-mail address or a telephone number; the schema says it."""
+    """Raise if a name that a release states holds an e-mail address or a telephone number; the schema says it."""
     for where, text in texts.items():
         if _ADDRESS.search(text):
             rule = f"{where} holds an e-mail address or a telephone number, and is published with the release"
@@ -484,7 +484,7 @@ def refuse_addressed_names(texts: Mapping[str, str]) -> None:
 
 
 def refuse_columns_of_people(names: Sequence[str]) -> None:
-    """Raise where names of columns that are published are names of people: one of two words, or several of one."""
+    """Raise if names of columns that are published are names of people: one of two words, or several of one."""
     found = columns_of_people(names)
     if found:
         has = count_of(found, "column has a name that looks", "columns have names that look")
@@ -529,7 +529,7 @@ def is_named_after_a_person(text: str) -> bool:
 
 
 def names_rule(values: HeldValues) -> str:
-    """Say in how many rows values look like names; nothing where none does."""
+    """Say in how many rows values look like names; nothing if none does."""
     rows = values.rows_with_names
     has = count_of(rows, "row has a value that looks", "rows have values that look")
     least = "at least " if len(values.people) > _LOOKED_AT else ""

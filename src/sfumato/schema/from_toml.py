@@ -128,7 +128,7 @@ class _Builder:
             self.problem("", f"declares {' and '.join(domains)}", "keep one of them")
 
     def _check_spelling(self, domain: Domain | None) -> None:
-        """Refuse a way to write days or numbers that cannot be read, or is not asked for."""
+        """Refuse a way to write days or numbers that cannot be read, or that nothing needs."""
         wrong = format_problem(self.file.format) if self.file.format is not None else ""
         if wrong:
             self.problem("format", wrong, 'format = "%d.%m.%Y" for 31.12.2024, "%m/%Y" for 03/1994')

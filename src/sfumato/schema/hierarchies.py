@@ -387,7 +387,7 @@ def _from_edges(rows: Sequence[Sequence[str]], where: str) -> tuple[Branch, list
 
 
 def arx_lines(tree: Tree, leaves: Sequence[str]) -> list[str] | None:
-    """Return an ARX hierarchy file, one line a leaf, all of one length; None where no such file means this tree.
+    """Return an ARX hierarchy file, one line a leaf, all of one length; None if no such file means this tree.
 
     Short lines end in more `*`, or begin with the leaf repeated where only that keeps equal names apart.
     Cells of a grid that are not a node of the tree hang below the narrowest interval that holds them.

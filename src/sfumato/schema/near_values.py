@@ -85,7 +85,7 @@ def _letters(plain: Sequence[str], words: Sequence[_Spelled]) -> Iterator[tuple[
 
 
 def near_codes(names: Sequence[str]) -> list[int]:
-    """Return for each value the place of the first that it may be another spelling of, itself where there is none."""
+    """Return for each value the place of the first that it may be another spelling of, itself if there is none."""
     first = list(range(len(names)))
     place = {name: at for at, name in enumerate(names)}
 

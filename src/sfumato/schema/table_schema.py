@@ -29,7 +29,7 @@ from sfumato.schema.tree import ROOT
 _NAMED = 100  # columns listed in a message
 _SPELLING = "case, blanks, accents, punctuation or forms of a letter"
 _UNIT_KEYS = {"person", "rows_per_person", "not_person"}
-_DECIDE_ROLE = "say what each column is and delete the question from `decide`; --undecided publishes all the same"
+_DECIDE_ROLE = "say what each column is and delete the question from `decide`; --undecided publishes anyway"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Schema:
 
     @property
     def cap(self) -> int | None:
-        """At most how many rows of each person reading keeps; None where it keeps all."""
+        """At most how many rows of each person reading keeps; None if it keeps all."""
         return self.rows_per_person if self.person and self.rows_stated else None
 
     @property
@@ -313,7 +313,7 @@ class Schema:
         if not self.person_in_question:
             return []
         rule = "the key by which people are counted is still a question"
-        hint = "delete the question from `decide`, or the key where it is none; --undecided publishes all the same"
+        hint = "delete the question from `decide`, or the key if it is not one; --undecided publishes anyway"
         return [Problem("person", rule, hint)]
 
     def refuse_data_domains(self, names: Sequence[str]) -> None:

@@ -183,7 +183,7 @@ def _worded(item: Any) -> Problem:
 
 
 def _closest(name: str, table: type[BaseModel]) -> str:
-    """Return the key of the same table that is spelled most like a name, nothing where none is."""
+    """Return the key of the same table that is spelled most like a name, nothing if none is."""
     import difflib
 
     return next(iter(difflib.get_close_matches(name, sorted(table.model_fields), n=1)), "")

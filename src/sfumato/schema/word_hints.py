@@ -302,7 +302,7 @@ def _parties(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _related(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return a pair of columns for each relation of which either side has a column that identifies it or is private.
+    """Return a pair of columns for each relation with a column on either side that identifies it or is private.
 
     Not of a column that names both sides, such as the age of a mother when her child was born.
     """
@@ -337,7 +337,7 @@ def _described_alike(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _with_births(words: frozenset[str]) -> frozenset[str]:
-    """Take a weight at birth for one of a child, and a day or year of birth for what identifies, as one word does."""
+    """Read a weight at birth as one of a child, and a day or year of birth as identifying, as if each were one word."""
     if "birth" not in words:
         return words
     weight = {"birthweight"} if "weight" in words else set()

@@ -63,7 +63,7 @@ def workload_from_texts(texts: Sequence[str]) -> str | list[list[str]] | None:
 
 
 def workload_texts(workload: Declared) -> list[str] | None:
-    """Write a workload as the command line has it; None where a name cannot be written so."""
+    """Write a workload as the command line has it; None if a name cannot be written so."""
     if isinstance(workload, tuple):
         safe = all("+" not in name and name == name.strip() and name for one in workload for name in one)
         return ["+".join(one) for one in workload] if safe and all(len(one) > 1 for one in workload) else None

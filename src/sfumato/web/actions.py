@@ -113,7 +113,7 @@ class Actions:
         return None
 
     def as_dates(self, project: Project, _form: Fields, names: Names) -> str | None:
-        """Read a column as dates; the few cells that are none mean no value."""
+        """Read a column as dates; the few cells that are not dates mean no value."""
 
         def described(column: str, form: str) -> str:
             first = look_at(project.data, **project.options)
@@ -228,7 +228,7 @@ class Actions:
             )
         stated = self.publishing.stated(project, form)
         if stated["breaks"] and not one(form, "allow-policy"):
-            hint = "tick that it is published all the same, or choose another release"
+            hint = "tick the box to publish it anyway, or choose another release"
             raise ParameterError("release", NOTHING, f"it breaks your policy: {stated['breaks']}", hint=hint)
         self.publishing.refuse_over(project, form)
         with project.locked():  # a second click waits here, then finds the run of the first, or its folder
@@ -250,5 +250,5 @@ class Actions:
         return None
 
     def page(self, form: Fields) -> int:
-        """Return which page of a list is asked for."""
+        """Return which page of a list the form selects."""
         return whole(form, "page") or 1

@@ -1,4 +1,4 @@
-"""What takes longer than a page may: worked out in a thread, kept in the project, asked for again by the page."""
+"""What takes longer than a page may: computed in a thread, saved in the project, requested again by the page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Background:
         self._lock = threading.Lock()
 
     def result(self, project: Project, kind: str, key: str, work: Callable[[], Any]) -> Any:
-        """Return the kept result; where there is none, start the work and return None."""
+        """Return the kept result; if there is none, start the work and return None."""
         held = project.kept(kind, key)
         if held is not None:
             return held
@@ -76,7 +76,7 @@ class RecentTables:
         return self.held(f"{project.id} {project.digest()}", read)
 
     def held(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return what is held under a key, made first where it is not; what was asked for longest ago makes room."""
+        """Return what is held under a key, made first if it is not; what was used longest ago makes room."""
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)

@@ -36,7 +36,7 @@ def unread(project: Project) -> str:
 
 
 def totals(project: Project) -> Any:
-    """Return what was spent about the project's population, None where there is no account yet or it is `unread`."""
+    """Return what was spent about the project's population, None if there is no account yet or it is `unread`."""
     import sfumato as sf
 
     if not project.ledger.is_file():
@@ -47,14 +47,14 @@ def totals(project: Project) -> Any:
 
 
 def refusal(project: Project, claim: Any, mechanism: Any) -> Any:
-    """Return how the ledger would refuse a release of a mechanism with this claim, None where it would not."""
+    """Return how the ledger would refuse a release of a mechanism with this claim, None if it would not."""
     import sfumato as sf
 
     return sf.Ledger(project.ledger).refusal(population(project), claim, mechanism)
 
 
 def over(error: Any) -> str:
-    """Say how much is left, by whose limit, and how much a refused release needs; or what else stands in the way."""
+    """Say how much is left, by whose limit, and how much a refused release needs; or what else prevents it."""
     if not isinstance(error, BudgetExceeded):
         return str(error).partition(" Hint:")[0].rstrip(".")
     whose = "".join(f". {note}" for note in getattr(error, "__notes__", ())).rstrip(".")

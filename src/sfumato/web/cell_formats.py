@@ -41,7 +41,7 @@ def read_as(text: str | None, rows: Sequence[Sequence[str | None]], columns: Seq
 
 
 def reading_of(keys: Mapping[str, Any]) -> str:
-    """Return how a column is read, as the switch calls it; nothing where its cells are plain texts."""
+    """Return how a column is read, as the switch calls it; nothing if its cells are plain texts."""
     return _choices(keys)[0]
 
 
@@ -88,7 +88,7 @@ def _form(marks: str, units: tuple[str, ...] = ()) -> NumberForm:
 
 
 def _read(cell: str, value: str, units: tuple[str, ...] = ()) -> str:
-    """Return what a cell is read as, nothing where it is not read."""
+    """Return what a cell is read as, nothing if it is not read."""
     kind, _, form = value.partition(" ")
     if kind == "date":
         day = Spelling(form or None).day(cell.strip())
@@ -124,7 +124,7 @@ def reading(form: Fields, described: Callable[[str, Spelling, Role], str]) -> Ed
 
 
 def as_dates(name: str, described: Callable[[str, str], str]) -> Edit:
-    """Read a column as dates of which a few cells are none, such as 31.02.1980: these mean no value.
+    """Read a column as dates, except a few cells that are not dates, such as 31.02.1980: these mean no value.
 
     described   gives the table of a column, by its name in the file, as it would be drafted with days of a format.
     """

@@ -193,7 +193,7 @@ class Choosing:
         return shell_command(self.compare_words(project, {"preset": [_preset(runs[0])]} if runs else {}))
 
     def stale(self, project: Project, run: Run) -> dict[str, Any]:
-        """Return what was changed since a comparison was started, policy or description; nothing where neither."""
+        """Return what was changed since a comparison was started, policy or description; nothing if neither."""
         now, was = project.policy(), policy_of_words(run.words)
         described = run.about.get("basis", "") not in ("", basis_of(project))
         if same_policy(now, was) and not described:
@@ -505,7 +505,7 @@ def _failed(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Say of a release what it means for the people in it and for its readers."""
+    """State what a release means for the people in it and for its readers."""
     said = []
     if isinstance(point.get("people"), int) and point["form"] == "generalized":
         counted = ("person", "people") if point.get("counted") == "people" else ("row", "rows")
@@ -528,7 +528,7 @@ def _in_words(point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typical(point: Mapping[str, Any]) -> str:
-    """Say which counts are typically how far off, in the words of a page; nothing where none was measured."""
+    """Say which counts are typically how far off, in the words of a page; nothing if none was measured."""
     return plainly(typical_in_tables(point.get("typical") or {}))
 
 
@@ -548,7 +548,7 @@ def _more(gain: float) -> str:
 
 
 def _breaks(point: Mapping[str, Any]) -> str:
-    """Say which lines of the policy a release breaks, nothing where it keeps it."""
+    """Say which lines of the policy a release breaks, nothing if it keeps it."""
     return plainly("; ".join(filter(None, point.get("breaks", ()))))
 
 
@@ -642,7 +642,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _where_of(form: Fields) -> dict[str, int]:
-    """Return which bin of which column is asked for: fields `where-NAME` of a form, the others any."""
+    """Return which bin of which column the form selects: fields `where-NAME` of a form, the others any."""
     found = {}
     for name in form:
         text = one(form, name)

@@ -74,7 +74,7 @@ def whole(form: Fields, name: str, *, least: int = 1) -> int | None:
 
 
 def answer(form: Fields) -> Edit:
-    """Close one question: the proposal stands. Who a row is about is never proposed: the form says it (`answer`)."""
+    """Close one question by accepting the proposal. Who a row is about is never proposed: the form states it."""
     attribute, topic, question = one(form, "attribute"), one(form, "topic"), one(form, "question")
 
     def edit(text: str) -> str:
@@ -174,7 +174,7 @@ def person(form: Fields) -> Edit:
         for name in names:
             if name in keys_all(text) and keys_of(text, name).get("role") != "identifier":
                 text = with_roles(text, [name], "identifier")
-        for found in decisions(text):  # of course a person's key tells what is said of the person
+        for found in decisions(text):  # a person's key always predicts what is said of the person
             if found.topic == "related" and any(
                 found.question.startswith((f"{key} tells", f"{key} and ")) for key in names
             ):
@@ -235,7 +235,7 @@ def group(name: str, form: Fields) -> Edit:
 
 
 def ungroup(name: str, form: Fields) -> Edit:
-    """Take values out of their group, or all of a group's; each stands alone then."""
+    """Remove values from their group, or all values of a group; each is then alone."""
     values, gone = set(form.get("value", ())), one(form, "group")
 
     def edit(text: str) -> str:

@@ -159,7 +159,7 @@ def judged_by_attacks(held: Mapping[str, Any], answer: Mapping[str, Any]) -> lis
 
 
 def broken(lines: Iterable[Mapping[str, str]]) -> str:
-    """Return the lines that are broken, with what the release has; nothing where none is."""
+    """Return the lines that are broken, with what the release has; nothing if none is."""
     return "; ".join(f"{one['line']}: {one['found']}" for one in lines if one["state"] == "broken")
 
 

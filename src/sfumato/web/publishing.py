@@ -105,7 +105,7 @@ class Publishing:
         return "people" if schema_of(project).unit == "person" else "rows"
 
     def judged(self, project: Project, choice: Choice) -> list[dict[str, str]]:
-        """Say of each line of the policy whether a release keeps it, by a comparison of the table as described now."""
+        """State for each policy line whether a release keeps it, by a comparison of the table as described now."""
         policy, asked = project.policy(), json.loads(json.dumps(written_as(choice.mechanism)))
         for run in runs_of(project.folder, "compare"):
             if run.state != "done" or run.about.get("basis") != basis_of(project):
@@ -178,7 +178,7 @@ class Publishing:
         }
 
     def refuse_over(self, project: Project, form: Fields) -> None:
-        """Raise where a limit of the ledger does not allow what was chosen: the file need not be read for that."""
+        """Raise if a limit of the ledger does not allow what was chosen: the file need not be read for that."""
         choice = self.choice(project, form)
         if choice is None:
             return
@@ -430,7 +430,7 @@ def _entry(entry: Any) -> dict[str, Any]:
 
 
 def _state(entry: Any) -> tuple[str, Sequence[str]]:
-    """Say what became of an entry, and the folders to name beside it; published is only what is known to be saved."""
+    """State what became of an entry, and which folders to name with it; "published" only if it is known to be saved."""
     if entry.state != "spent":
         return str(entry.state), ()
     if entry.unsaved:
@@ -462,6 +462,6 @@ def overridden(words: Collection[str]) -> list[str]:
 
 
 def _flag_of(answer: Any) -> str:
-    """Return the flag with which a refused release would be published all the same, as its hint names it."""
+    """Return the flag with which a refused release would be published anyway, as its hint names it."""
     hint = str(answer.get("hint", "")) if isinstance(answer, Mapping) else ""
     return next((flag for flag in _ALLOWED if f"--{flag}" in hint or flag.replace("-", "_") in hint), "")

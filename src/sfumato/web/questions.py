@@ -108,7 +108,7 @@ def not_numbers(keys: Mapping[str, Any]) -> list[str]:
 
 
 def nearly_dates(decision: Decision) -> tuple[int, str] | None:
-    """Return how many values of a column of dates are none, and how its dates are written; None for other questions."""
+    """Return how many values of a date column are no dates, and how its dates are written; None for other questions."""
     found = _NEARLY_DATES.match(decision.question) if decision.topic == "kind" else None
     return None if found is None else (int(found[2]) - int(found[1]), found[3])
 

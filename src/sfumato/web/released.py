@@ -61,7 +61,7 @@ class Released:
         }
 
     def _changed(self, project: Project, name: str, run: Run | None) -> list[str]:
-        """Say so where the file or its description is not what it was at publication, or at the attack."""
+        """Say so if the file or its description has changed since the publication, or since the attack."""
         made, now = self.publishing.made_by(project, name), basis_of(project)
         published = None if made is None else made.about.get("basis")
         attacked = None if run is None else run.about.get("basis")
@@ -177,7 +177,7 @@ class Released:
         return None
 
     def _refuse_over(self, project: Project, form: Fields) -> None:
-        """Raise where a limit of the ledger does not allow a draw; its cost does not depend on the prior asked for."""
+        """Raise if a limit of the ledger does not allow a draw; its cost does not depend on the prior asked for."""
         import sfumato as sf
 
         geography = sf.commuting.Geography.read(project.folder / "geography.csv")

@@ -80,7 +80,7 @@ class Run:
         return "running" if self._alive() else "stopped"
 
     def _refused(self) -> bool:
-        """Whether nothing was made, as where a limit of the ledger stands in the way.
+        """Return whether nothing was made, for example because a limit of the ledger forbids it.
 
         A comparison in which no release keeps the policy ends with the same code, and is done: that is its answer.
         """
@@ -88,7 +88,7 @@ class Run:
         return self.about["kind"] != "compare" and isinstance(answer, Mapping) and "error" in answer
 
     def _alive(self) -> bool:
-        """Whether its process is there; a number that the system gave to another process is not it."""
+        """Return whether its process runs; a process that was later given the same number does not count."""
         try:
             pid, born = (self.folder / "process").read_text("ascii").split()
         except (OSError, ValueError):
@@ -97,7 +97,7 @@ class Run:
 
     @property
     def progress(self) -> dict[str, Any]:
-        """How far it is, as its last line on standard error says."""
+        """Its progress, as the last line on standard error states it."""
         try:
             with (self.folder / "err.txt").open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
@@ -111,7 +111,7 @@ class Run:
         return {"percent": 0, "left": "", "doing": ""}
 
     def answer(self) -> Any:
-        """Return the JSON object the command printed, None where it printed none."""
+        """Return the JSON object the command printed, None if it printed none."""
         try:
             return json.loads((self.folder / "out.json").read_text("utf-8"))
         except (OSError, ValueError):
@@ -150,7 +150,7 @@ class Run:
 
 
 def _born(pid: int) -> str:
-    """Return when a process was started, as the system counts; nothing where there is none or it is dead."""
+    """Return when a process was started, as the system counts; nothing if there is none or it is dead."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -251,7 +251,7 @@ if __name__ == "__main__":
 
 
 def ended(project: Project, run: Run | None) -> dict[str, Any] | None:
-    """Say what is there of a release whose run did not end well; None where it runs or has ended well."""
+    """State what exists of a release whose run failed; None if it runs or has ended well."""
     if run is None or run.state in ("running", "done"):
         return None
     target = project.folder / "releases" / str(run.about.get("release", ""))
@@ -266,7 +266,7 @@ def ended(project: Project, run: Run | None) -> dict[str, Any] | None:
 
 
 def _spent(project: Project, run: Run) -> str:
-    """Return what the ledger counts as spent on the same people since the run was started; nothing where it does not.
+    """Return what the ledger counts as spent on the same people since the run was started; nothing if it does not.
 
     An entry does not name the run it is of, and a process that was killed early has named no folder.
     """

@@ -350,7 +350,7 @@ class Screens:
 
 
 def _file_key(project: Project) -> str:
-    """Tell one state of the file from another; a change of how it is read deletes what was kept."""
+    """Identify a state of the file; a change in how it is read deletes what was kept."""
     stat = project.data.stat()
     return f"{stat.st_size:x}-{stat.st_mtime_ns:x}"
 
@@ -425,7 +425,7 @@ def _same(keys: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _merged(keys: Mapping[str, Any]) -> int:
-    """Return how many values are left where several spellings are read as one; 0 where none are."""
+    """Return how many values are left where several spellings are read as one; 0 if none are."""
     return sum(map(len, groups_of(keys).values())) if _same(keys) else 0
 
 
@@ -475,7 +475,7 @@ def _prefixes(keys: Mapping[str, Any], values: Sequence[str]) -> list[str]:
 
 
 def _codes(keys: Mapping[str, Any]) -> int:
-    """Return how many codes a mask of digits allows; 0 where it has another alphabet."""
+    """Return how many codes a mask of digits allows; 0 if it has another alphabet."""
     mask = keys.get("mask")
     if not isinstance(mask, Mapping) or "alphabet" in mask:
         return 0

@@ -129,7 +129,7 @@ def plainly(text: str) -> str:
 
 
 def method_plainly(mechanism: Mapping[str, Any] | str) -> str:
-    """Return what a method does in plain words, by its name or as JSON holds it; nothing where its author gave none.
+    """Return what a method does in plain words, by its name or as JSON holds it; nothing if its author gave none.
 
     >>> method_plainly("noisy-table"), method_plainly({"name": "unheard-of"})
     ('Noisy counts of all combinations of values', '')

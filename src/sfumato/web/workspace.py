@@ -60,7 +60,7 @@ def _private(folder: Path) -> Path:
 
 
 def _read(file: Path) -> Any:
-    """Return what a JSON file holds, None where there is none."""
+    """Return what a JSON file holds, None if there is none."""
     try:
         return json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
@@ -68,7 +68,7 @@ def _read(file: Path) -> Any:
 
 
 def _refuse_shared(folder: Path) -> None:
-    """Raise where somebody else could exchange what lies in a folder: confidential files are written below it."""
+    """Raise if somebody else could exchange what lies in a folder: confidential files are written below it."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise ParameterError("workspace", folder.name, "is not a folder", hint="name another workspace")
@@ -160,7 +160,7 @@ class Workspace:
         return self.finished(name, target, title=title)
 
     def refuse_size(self, size: int | None) -> None:
-        """Raise where an upload is larger than the limit, before it is received."""
+        """Raise if an upload is larger than the limit, before it is received."""
         if size is not None and size > self.upload_limit:
             rule = f"is larger than {self.upload_limit / 1e9:g} GB, the limit of an upload"
             hint = "start `sfumato serve` with --upload-limit, or use the command on the file where it is"
@@ -306,12 +306,12 @@ class Project:
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:24]
 
     def kept(self, kind: str, key: str) -> Any:
-        """Return what was worked out before; None where nothing was, or by another version, which says it otherwise."""
+        """Return an earlier result; None if there is none, or if another version saved it: it may word it otherwise."""
         held = _read(self.folder / kind / f"{key}.json")
         return held.get("found") if isinstance(held, dict) and held.get("sfumato") == __version__ else None
 
     def keep(self, kind: str, key: str, found: Any) -> None:
-        """Keep what was worked out, with the version that did. Confidential."""
+        """Save a result, with the version that computed it. Confidential."""
         text = json.dumps({"sfumato": __version__, "found": found})
         write_whole(_private(self.folder / kind) / f"{key}.json", text, mode=0o600)
 

@@ -308,10 +308,10 @@ def test_figures_by_attribute_are_never_those_of_another_axis():
     front = sf.frontier(
         two_private_columns(), points, privacy=["inference", "privacy_loss"], workers=0, progress=False, panels=False
     )
-    assert "The inference gain is that of" in front.recommend().reason
+    assert "The inference gain is the figure of" in front.recommend().reason
     moved = front.on("privacy_loss").recommend().reason
-    assert "The privacy loss is that of" not in moved
-    assert "The utility loss is that of" in moved
+    assert "The privacy loss is the figure of" not in moved
+    assert "The utility loss is the figure of" in moved
 
 
 def test_targets_are_not_called_sensitive():

@@ -123,7 +123,7 @@ def test_a_release_that_breaks_the_policy_is_published_only_with_a_tick_and_the_
     record = web.get(f"{base}/record/release-1").text
     assert f"{LINE}: <b>broken</b> (33 %)" in record
     assert "at most 0.1: <b>not measured</b>" in record
-    assert "A person ticked that it be published all the same" in record
+    assert "A person chose to publish it anyway" in record
     assert f"<dt>Released</dt><dd>{time.strftime('%Y')}" in record
 
 
