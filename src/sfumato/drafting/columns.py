@@ -28,6 +28,7 @@ from sfumato.io.encode import cells_of, days_in, numbers_with_point, supported
 from sfumato.io.frames import ROWS
 from sfumato.io.read_errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import Source, slices
+from sfumato.schema.answer_codes import maybe_no_answer
 from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
@@ -43,9 +44,9 @@ class ColumnFacts:
     """One column: how many values, which, and whether they are numbers or days.
 
     `no_value` are the texts and numbers that are taken for no value by their look; `answers` those of `texts` that
-    would be, but for the values beside them; `rows_of` says how many rows have a text of either. `unread` are the texts
-    that are no days or numbers in a column of these. `lost_digits` counts cells that are floats of 2^53 or more: such a
-    column cannot be read as codes, so nothing else is said of it.
+    may be none as well, and for the values beside them are not taken for it; `rows_of` says how many rows have a text
+    of either. `unread` are the texts that are no days or numbers in a column of these. `lost_digits` counts cells that
+    are floats of 2^53 or more: such a column cannot be read as codes, so nothing else is said of it.
     """
 
     name: str
@@ -210,6 +211,8 @@ def _from_texts(
         codes = sorted({*codes_for_none(numbers), *shorter_than_codes(kept)})
         doubtful += codes
         kept = [text for text in kept if text not in codes]
+    if not days:
+        answers |= {*maybe_no_answer(kept)}
     facts = ColumnFacts(
         name,
         rows=rows,
