@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -45,7 +45,8 @@ _PERCENT = sorted(_WRITTEN, key=lambda form: bool(form.thousands))  # 7,250 % is
 class Spelling:
     """How days or numbers are written: the `format` of days, the form of numbers; `ask` is what a person must say.
 
-    `strays` are the few texts that are read as neither; `unread` are texts of a column that is nearly read.
+    `strays` are the few texts that are read as neither; `unread` are texts of a column that is nearly read. `typed` are
+    the days that a spreadsheet holds as days, in ISO: they are read whatever the format of the texts.
     """
 
     format: str | None = None
@@ -54,10 +55,11 @@ class Spelling:
     ask: tuple[str, ...] = ()
     strays: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    typed: frozenset[str] = frozenset()
 
     def day(self, text: str) -> dt.date | None:
         """Return the day a text names."""
-        return day_of(text, self.format)
+        return day_of(text, None if text in self.typed else self.format)
 
     def number(self, text: str) -> Decimal | None:
         """Return the number a text names; 007 is a code, not a number."""
@@ -86,6 +88,17 @@ def spelling_of(texts: Sequence[str]) -> Spelling:
     if _short_years(texts):
         return Spelling(ask=(_TWO_DIGITS,))
     return _nearly(texts, forms)
+
+
+def spelling_beside(typed: frozenset[str], texts: Sequence[str]) -> Spelling:
+    """Return how the texts are written that stand beside the typed days of a spreadsheet, where they name days too."""
+    others = [text for text in texts if text not in typed]
+    found = spelling_of(others) if typed and others else PLAIN
+    if found.format is None:
+        return spelling_of(texts)
+    held = f"{len(texts) - len(others)} values are dates in the file and {len(others)} are texts"
+    ask = found.ask or (f"format: {held}; do those texts mean {spoken(found.format)}?",)
+    return replace(found, typed=typed, ask=ask)
 
 
 def number_forms(texts: Sequence[str]) -> list[NumberForm]:

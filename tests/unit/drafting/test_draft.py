@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+import openpyxl
 import polars as pl
 import pytest
 from hypothesis import example, given, settings, strategies as st
@@ -919,3 +920,23 @@ def test_ages_beside_a_word_for_no_value_are_numbers(tmp_path) -> None:
     assert (schema["age"].kind, schema["age"].missing.texts) == ("numeric", ("kA",))
     assert schema["canton"].missing.texts == ("kA",)
     assert all(len(asked_of(schema, name, "missing")) == 1 for name in rows)
+
+
+def test_dates_of_a_spreadsheet_beside_dates_in_texts_are_drafted_as_dates(tmp_path) -> None:
+    """They were drafted as 800 words, and as pairs of spellings of one value; `check` reads both under one format."""
+    days = [dt.date(1950, 1, 1) + dt.timedelta(days=37 * at) for at in range(400)]
+    cells = [day if at % 3 else f"{day:%d.%m.%Y}" for at, day in enumerate(days)]
+    path = tmp_path / "mixed.xlsx"
+    book = openpyxl.Workbook()
+    for row in [("born", "sex"), *((cell, "mf"[at % 2]) for at, cell in enumerate(cells))]:
+        book.active.append(row)
+    book.save(path)
+    schema = loaded(draft(path), tmp_path)
+    assert (schema["born"].kind, schema["born"].format) == ("date", "%d.%m.%Y")
+    assert asked_of(schema, "born", "format") == [
+        "format: 266 values are dates in the file and 134 are texts; do those texts mean day.month.year?"
+    ]
+    assert check(path, schema) == []
+    texts = pl.DataFrame({"born": [str(cell) for cell in cells], "sex": ["m", "f"] * 200})
+    texts.write_csv(tmp_path / "texts.csv")  # here nothing tells the two apart, and one format reads one of them
+    assert loaded(draft(tmp_path / "texts.csv"), tmp_path)["born"].kind == "nominal"
