@@ -433,6 +433,26 @@ def test_listed_values_that_say_that_there_is_none_are_no_second_value(second, s
     assert any("missing values of illness" in one for one in release.claim.silent_on)
 
 
+@pytest.mark.parametrize("codes", [["9"], ["9", "99"], ["9", "99", "kA"], ["8", "kA"]])
+def test_codes_for_no_answer_that_are_listed_as_values_are_named(tmp_path, codes) -> None:
+    """A class of votes 1, 9 and 99 counted as one of three votes, and nothing said that all known votes may be one."""
+    values = ["1", "1", *codes] * 7 + ["1", "2", "3", *codes] * 10
+    first = 7 * (2 + len(codes))
+    rows = {"age": [30] * first + [60] * (len(values) - first), "town": ["a"] * len(values), "illness": values}
+    listed = ["1", "2", "3", *codes]
+    schema = sf.Schema.parse(tomllib.loads(SCHEMA.replace('["flu", "gout", "none"]', json.dumps(listed))))
+    numbers = sum(map(str.isdigit, codes))
+    said = f"{numbers} listed value{' may be a code' if numbers == 1 else 's may be codes'} for no answer"
+    assert any(said in one.rule for one in schema.remarks())
+    asked = sf.KAnonymity(5) & sf.LDiversity(2, kind="distinct")
+    release = sf.publish(sf.read(pl.DataFrame(rows), schema), sf.Mondrian(asked))
+    release.save(tmp_path / "out", format="csv")
+    for stated in (release.warnings(), sf.verify(tmp_path / "out").notes):
+        (found,) = (one for one in stated if "codes for no answer" in one)
+        assert "are codes, everyone whose illness is known has the same in 1 of 2 classes" in found
+    assert any("values of illness that may be codes for no answer" in one for one in release.claim.silent_on)
+
+
 def test_a_list_of_values_is_searched_for_none_once_for_each_use(tmp_path, monkeypatch) -> None:
     """Verifying a column of 4,000 listed codes took 22 s: the whole list was searched again for each of them."""
     codes = [f"{letter}{at:02}" for letter in "ABCD" for at in range(100)]

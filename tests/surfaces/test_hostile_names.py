@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
+from tests.claims.light_xlsx import write_xlsx
 
 import sfumato as sf
 from sfumato.cli.main import COMMANDS, main
@@ -308,6 +309,29 @@ def test_draft_prints_a_command_that_a_shell_reads_back(tmp_path, capfd, monkeyp
         read = subprocess.run(["bash", "-c", script], capture_output=True, check=True).stdout
         assert [os.fsdecode(word) for word in read.split(b"\0")[:-1]] == [operand(operand(name)), operand(operand(out))]
         assert not any(Path(made).exists() for made in ("x.csv", "x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("two.xlsx", ["--sheet", "the visits"]), ("l.csv", ["--delimiter", "\t", "--encoding", "latin-1", "--header"])],
+)
+def test_the_command_that_a_draft_prints_reads_the_file_as_the_draft_did(tmp_path, capfd, monkeypatch, name, given):
+    """`sfumato check` of a workbook of two sheets without --sheet was refused, or read the other one."""
+    monkeypatch.chdir(tmp_path)
+    rows = [["age", "ill"], *([str(20 + at), "flu"] for at in range(9))]
+    if name.endswith("xlsx"):
+        write_xlsx(name, {"people": [["a"], ["1"]], "the visits": rows})
+    else:
+        Path(name).write_text("".join("\t".join(row) + "\n" for row in rows))
+    _, said, _ = command(capfd, "draft", name, "-o", "d.toml", *given)
+    printed = said.rstrip("\n").partition("then run: ")[2]
+    script = printed.replace("sfumato check ", "printf '%s\\0' ", 1).encode()
+    read = subprocess.run(["bash", "-c", script], capture_output=True, check=True).stdout
+    words = [os.fsdecode(word) for word in read.split(b"\0")[:-1]]
+    assert words[:2] == [name, "d.toml"]
+    assert sorted(words[2:]) == sorted(given)
+    _, said, _ = command(capfd, "check", *words)
+    assert "9 rows fit the schema" in said
 
 
 # -- the two functions themselves ------------------------------------------------------------

@@ -57,6 +57,11 @@ def test_publish_enters_and_the_command_lists(run, tmp_path):
     assert code == 0
     assert "suppress" in out
     assert "no epsilon spent" in out
+    assert "made, no epsilon" in out
+    run("publish", "mondrian", "d.csv", "s.toml", "-o", "again", "--ledger", "ledger.db", "--k", "20")
+    _, out, _ = run("ledger", "ledger.db")
+    assert "not made, no epsilon (failed)" in out
+    assert "spent, no epsilon" not in out
     assert sf.Release.load(tmp_path / "out").claim.accounted
 
 

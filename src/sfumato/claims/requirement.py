@@ -338,6 +338,11 @@ def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ..
                 f"missing values of {names}: missing counts as a value of its own, so that all known values of a class "
                 "may be one"
             )
+        if unsure := ", ".join(attribute.name for attribute in schema.sensitive if attribute.unsure_codes):
+            notes.append(
+                f"values of {unsure} that may be codes for no answer, as 9 above 1 to 3 may be: each counts as a value "
+                "of its own"
+            )
         if any(attribute.kind == "nominal" for attribute in schema.sensitive):
             notes.append("values that mean nearly the same: each value that the schema lists counts as a different one")
     if labels == {"k-anonymity"}:

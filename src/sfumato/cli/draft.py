@@ -65,5 +65,8 @@ def draft(
     elif output is None:
         say_lines(text)
     else:
-        command = shell_command(["sfumato", "check", operand(data), operand(output)])
+        given = {"--delimiter": delimiter, "--encoding": encoding, "--sheet": sheet}
+        words = [word for flag, value in given.items() if value is not None for word in (flag, value)]
+        words += [] if header is None else ["--header" if header else "--no-header"]
+        command = shell_command(["sfumato", "check", operand(data), operand(output), *words])
         say(f"Wrote {output}. Open it, take the decisions it names, then run: {command}")

@@ -134,7 +134,13 @@ def _lines(entry: Entry) -> list[str]:
     """Two or three short lines: a table with all these columns would be wider than 80 characters."""
     when = entry.reserved_at[:16].replace("T", " ")
     cost = "no epsilon" if entry.cost is None else f"epsilon {entry.cost}"
-    words = [entry.state, *(["rehearsal"] if entry.rehearsal else []), cost]
+    # What costs no epsilon spends nothing: it was made, or its making never ended or failed before anything was made.
+    free = {"spent": "made", "reserved": "begun", "refunded": "not made"}
+    words = [
+        free[entry.state] if entry.cost is None else entry.state,
+        *(["rehearsal"] if entry.rehearsal else []),
+        cost,
+    ]
     words += [str(entry.neighbours), f"one {entry.unit}"] if entry.neighbours else []
     lines = [
         f"{entry.number:>4}  {when}  {entry.mechanism.get('name', '')}: {entry.promise}",

@@ -342,7 +342,8 @@ def _block_sums(numbers: dict[str, np.ndarray]) -> set[int]:
 
     Sums of whole numbers below 2^53 are exact, so that the sum before the first addend is found among those of all
     beginnings of the file. Each sum has three addends other than 0. How often one column alone has such a sum tells how
-    many rows would by chance: small numbers, as in questionnaires, often are sums.
+    many rows would by chance: small numbers, as in questionnaires, often are sums. A column that mostly repeats
+    one before it has the sums of that one, and so does not make chance less likely.
     """
     whole = [column for column in numbers.values() if _is_exact(column)]
     if len(whole) < _ADDENDS:
@@ -363,10 +364,23 @@ def _block_sums(numbers: dict[str, np.ndarray]) -> set[int]:
     agree = agreeing.sum(axis=0)
     rows = np.flatnonzero((agree >= _ADDENDS) & (2 * agree > known) & (first <= last))
     single = (agreeing.sum(axis=1) - agreeing[:, rows].sum(axis=1) + 1) / height  # what chance gives in one column
+    single[_copies(whole)] = 1
     by_chance = [
         height * math.comb(int(known[row]), int(agree[row])) * float(single[agreeing[:, row]].prod()) for row in rows
     ]
     return {int(row) for row, chance in zip(rows, by_chance, strict=True) if chance <= _BY_CHANCE}
+
+
+def _copies(columns: Sequence[np.ndarray]) -> list[int]:
+    """Return which columns have the numbers of one before them in most of the rows in which both have one."""
+    found = []
+    for at, column in enumerate(columns):
+        for before in columns[:at]:
+            both = (np.nan_to_num(column) != 0) & (np.nan_to_num(before) != 0)
+            if 2 * int((column == before)[both].sum()) > int(both.sum()):
+                found.append(at)
+                break
+    return found
 
 
 def _is_exact(column: np.ndarray) -> bool:

@@ -2,6 +2,7 @@
 
 from sfumato.drafting.decisions import (
     Decision,
+    adds_to_missing,
     answered,
     answered_alike,
     as_proposed,
@@ -23,6 +24,7 @@ __all__ = [
     "Look",
     "Preview",
     "Profile",
+    "adds_to_missing",
     "answered",
     "answered_alike",
     "as_proposed",

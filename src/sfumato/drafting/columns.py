@@ -19,15 +19,18 @@ from sfumato.drafting.infer_formats import (
     day_formats,
     number_forms,
     shorter_than_codes,
+    spelling_beside,
     spelling_of,
     unclear_numbers,
 )
 from sfumato.errors import count_of
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cells_of, days_in, numbers_with_point, supported
+from sfumato.io.excel import Sheet
 from sfumato.io.frames import ROWS
 from sfumato.io.read_errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import Source, slices
+from sfumato.schema.answer_codes import maybe_no_answer
 from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
@@ -43,9 +46,9 @@ class ColumnFacts:
     """One column: how many values, which, and whether they are numbers or days.
 
     `no_value` are the texts and numbers that are taken for no value by their look; `answers` those of `texts` that
-    would be, but for the values beside them; `rows_of` says how many rows have a text of either. `unread` are the texts
-    that are no days or numbers in a column of these. `lost_digits` counts cells that are floats of 2^53 or more: such a
-    column cannot be read as codes, so nothing else is said of it.
+    may be none as well, and for the values beside them are not taken for it; `rows_of` says how many rows have a text
+    of either. `unread` are the texts that are no days or numbers in a column of these. `lost_digits` counts cells that
+    are floats of 2^53 or more: such a column cannot be read as codes, so nothing else is said of it.
     """
 
     name: str
@@ -149,12 +152,20 @@ def _facts(
         assert listed is not None
         values = [canonical_text(value) for value in cells_of(listed[name][0])]
         known = sorted({text for text in values if text is not None})
-        facts[name] = _from_texts(name, known, rows, len(known), nulls[name], written.get(name))
+        typed = _typed_days(source, name)
+        facts[name] = _from_texts(name, known, rows, len(known), nulls[name], written.get(name), typed)
     for name in many:
         counted_as = {"rows": rows, "distinct": distinct[name], "nulls": nulls[name]}
         facts[name] = _many(source, frame, name, types[name], written.get(name), **counted_as)
     found = [facts.get(name, ColumnFacts(name, rows=rows, distinct=0, plain=False)) for name in names]
     return [_readable(source, types[one.name], one) for one in found]
+
+
+def _typed_days(source: Source, name: str) -> frozenset[str]:
+    """Return the texts of cells that a spreadsheet holds as days, without those that it holds as texts as well."""
+    cells = source.frame.objects(name) if isinstance(source.frame, Sheet) else []
+    days = {text for cell in cells if isinstance(cell, dt.date) and (text := canonical_text(cell)) is not None}
+    return frozenset(days.difference(cell.strip() for cell in cells if isinstance(cell, str)) if days else ())
 
 
 def _readable(source: Source, dtype: pl.DataType, column: ColumnFacts) -> ColumnFacts:
@@ -180,7 +191,13 @@ def cell_text(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _from_texts(
-    name: str, known: list[str], rows: int, distinct: int, nulls: int, written: Spelling | None
+    name: str,
+    known: list[str],
+    rows: int,
+    distinct: int,
+    nulls: int,
+    written: Spelling | None,
+    typed: frozenset[str] = frozenset(),
 ) -> ColumnFacts:
     answers = answers_like_none(known)
     no_value = [text for text in known if text in NO_VALUE and text not in answers]
@@ -188,7 +205,7 @@ def _from_texts(
     words = meaning_none(texts)
     words = words if len(words) < len(texts) else []
     texts = [text for text in texts if text not in words]
-    spelling = written or spelling_of(texts)
+    spelling = spelling_beside(typed, texts) if written is None else replace(written, typed=typed)
     kept = [text for text in texts if text not in spelling.strays]
     doubtful = list(spelling.strays)
     days = {text: day for text in kept if (day := spelling.day(text)) is not None}
@@ -210,6 +227,8 @@ def _from_texts(
         codes = sorted({*codes_for_none(numbers), *shorter_than_codes(kept)})
         doubtful += codes
         kept = [text for text in kept if text not in codes]
+    if not days:
+        answers |= {*maybe_no_answer(kept)}
     facts = ColumnFacts(
         name,
         rows=rows,

@@ -20,6 +20,7 @@ from sfumato.errors import ParameterError
 from sfumato.schema.attribute import Role
 from sfumato.schema.domain import value_text
 
+_TO_ADD = "then add "  # asks of texts that are not yet in `missing`
 _ROWS = re.compile(r" \([\d,]+ rows?\)")
 _UNPUBLISHED: tuple[Role, ...] = ("identifier", "other")
 
@@ -236,6 +237,15 @@ def _take_out(table: Any, same: Mapping[str, Any]) -> None:
                 del listed[place]
 
 
+def adds_to_missing(decision: Decision) -> bool:
+    """Say whether a question is about texts that are values as drafted, and may have to be added to `missing`.
+
+    >>> adds_to_missing(Decision("missing", question="does 9 say that there is no value? then add it to `missing`"))
+    True
+    """
+    return decision.topic == "missing" and _TO_ADD in decision.question
+
+
 def without_rows(question: str) -> str:
     """Return a question without the numbers of rows behind the texts it names, which differ from column to column."""
     return _ROWS.sub("", question)
@@ -250,7 +260,7 @@ def asked_alike(text: str) -> list[tuple[Decision, ...]]:
     >>> [one.attribute for one in asked_alike(column.format("a") + column.format("b"))[0]]
     ['a', 'b']
     """
-    asked = [one for one in decisions(text) if one.topic == "missing" and one.attribute]
+    asked = [one for one in decisions(text) if one.topic == "missing" and one.attribute and not adds_to_missing(one)]
     held = tomllib.loads(text).get("attribute", {}) if asked else {}
     found: dict[tuple[str, str], list[Decision]] = {}
     for one in asked:

@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -24,7 +24,6 @@ _NEARLY, _SOME = Fraction(4, 5), 10  # a column of at least 10 texts is nearly r
 _CODE = re.compile(r"-(?:1|7+|8+|9+)|9{2,}", re.ASCII)
 _DIGITS, _CODES = re.compile(r"[0-9]{4,64}", re.ASCII), 5  # postcodes and the like, and how many kinds make a column
 _ANSWER = re.compile(r"[0-9]|10", re.ASCII)  # on a scale; a code lies so far above it, or is a word so short
-_ONE_DIGIT, _TWO_DIGITS_OF_NINES, _FAR = range(7, 10), range(97, 100), 5  # 7, 8 and 9; 97 to 99, so far above the rest
 _GAP, _WORD, _COLUMNS = 2, 4, 3  # and stands in at least so many columns
 _DAY_LIKE = re.compile(r"[0-9]{1,4}[./-].*|[0-9]{8}.*", re.ASCII | re.DOTALL)
 _SHORT_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1[0-9]{2}", re.ASCII)
@@ -46,7 +45,8 @@ _PERCENT = sorted(_WRITTEN, key=lambda form: bool(form.thousands))  # 7,250 % is
 class Spelling:
     """How days or numbers are written: the `format` of days, the form of numbers; `ask` is what a person must say.
 
-    `strays` are the few texts that are read as neither; `unread` are texts of a column that is nearly read.
+    `strays` are the few texts that are read as neither; `unread` are texts of a column that is nearly read. `typed` are
+    the days that a spreadsheet holds as days, in ISO: they are read whatever the format of the texts.
     """
 
     format: str | None = None
@@ -55,10 +55,11 @@ class Spelling:
     ask: tuple[str, ...] = ()
     strays: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    typed: frozenset[str] = frozenset()
 
     def day(self, text: str) -> dt.date | None:
         """Return the day a text names."""
-        return day_of(text, self.format)
+        return day_of(text, None if text in self.typed else self.format)
 
     def number(self, text: str) -> Decimal | None:
         """Return the number a text names; 007 is a code, not a number."""
@@ -87,6 +88,17 @@ def spelling_of(texts: Sequence[str]) -> Spelling:
     if _short_years(texts):
         return Spelling(ask=(_TWO_DIGITS,))
     return _nearly(texts, forms)
+
+
+def spelling_beside(typed: frozenset[str], texts: Sequence[str]) -> Spelling:
+    """Return how the texts are written that stand beside the typed days of a spreadsheet, where they name days too."""
+    others = [text for text in texts if text not in typed]
+    found = spelling_of(others) if typed and others else PLAIN
+    if found.format is None:
+        return spelling_of(texts)
+    held = f"{len(texts) - len(others)} values are dates in the file and {len(others)} are texts"
+    ask = found.ask or (f"format: {held}; do those texts mean {spoken(found.format)}?",)
+    return replace(found, typed=typed, ask=ask)
 
 
 def number_forms(texts: Sequence[str]) -> list[NumberForm]:
@@ -199,28 +211,6 @@ def codes_for_none(numbers: dict[str, Decimal]) -> tuple[str, ...]:
         if numbers[rest[-1]] - numbers[rest[-2]] > max(others, Decimal(1)):
             found = [*found, rest[-1]]
     return tuple(found)
-
-
-def above_the_rest(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return whole numbers at the top that may be codes for no value: 8 and 9 above 1 to 5, 99 above ages up to 90.
-
-    One digit stands at least 2, two digits at least 5 above the next number; there are at least two others.
-
-    >>> above_the_rest(["1", "2", "3", "4", "5", "8", "9"]), above_the_rest(["1", "2", "9"])
-    (('8', '9'), ('9',))
-    >>> above_the_rest([str(age) for age in (*range(18, 91), 99)]), above_the_rest([str(age) for age in range(100)])
-    (('99',), ())
-    """
-    numbers = sorted(int(text) for text in texts if text.isascii() and text.isdigit())
-    if len(numbers) != len(texts):
-        return ()
-    for codes, gap in ((_ONE_DIGIT, _GAP), (_TWO_DIGITS_OF_NINES, _FAR)):
-        top = [number for number in numbers if number in codes]
-        while top and top[0] - max((number for number in numbers if number < top[0]), default=top[0]) < gap:
-            top = top[1:]
-        if top and numbers[-len(top) :] == top and len(numbers) - len(top) > 1:
-            return tuple(map(str, top))
-    return ()
 
 
 def codes_among_words(texts: Sequence[str]) -> tuple[str, ...]:

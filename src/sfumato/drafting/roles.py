@@ -13,10 +13,11 @@ import polars as pl
 
 from sfumato.counts.people import addresses, household_like
 from sfumato.drafting.columns import ColumnFacts
-from sfumato.drafting.infer_formats import above_the_rest, spoken
+from sfumato.drafting.infer_formats import spoken
 from sfumato.drafting.table import Related, Repeated, TableFacts
 from sfumato.errors import count_of
 from sfumato.schema import Role
+from sfumato.schema.answer_codes import maybe_no_answer
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.formats import NumberForm
@@ -173,7 +174,9 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
         decide = ("role: other is not published; for another role give it values, a mask or groups", *ask)
         return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
     doubt = _asked_of_none(column, listed=any(key == "values" for key, _, _ in made.lines))
-    # What is not published needs no range, groups or mask. How it is written is asked: the role may change yet.
+    doubt += _code_at_an_end(column, *column.numbers) if made.kind == "numeric" and column.numbers else ()
+    # What is not published needs no range, groups or mask. How it is written, and what means that there is no value, is
+    # asked: the role may change yet.
     needed = made.decide if role != "other" else ()
     known = reason(column.name) if role == "quasi" else ""
     return replace(made, decide=(_question(column, role), *ask, *doubt, *needed), why=(known,) if known else ())
@@ -355,13 +358,13 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
         lines.append(("thousands", form.thousands, f"{form.thousands!r} between thousands is skipped, where it stands"))
     if form.units:
         lines.append(("units", list(form.units), "signs beside the number are skipped, where they stand"))
-    decide = (*_several_currencies(form), *_maybe_code(column), *_code_at_an_end(column, low, high), _RANGE)
+    decide = (*_several_currencies(form), *_maybe_code(column), _RANGE)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
 
 
 def _code_at_an_end(column: ColumnFacts, low: Decimal, high: Decimal) -> tuple[str, ...]:
     """Ask of an end that surveys use for "no answer": 998 of an age, 99999 of an income, -1, 9 above 1 to 5."""
-    named = list(above_the_rest(column.texts or ()))
+    named = list(maybe_no_answer(column.texts or ()))
     for which, end in {} if named else {"smallest": low, "largest": high}.items():
         text = str(int(end)) if end == end.to_integral_value() else ""
         named += [f"{text}, the {which} number,"] if _END_CODES[which].fullmatch(text) else []
@@ -369,7 +372,8 @@ def _code_at_an_end(column: ColumnFacts, low: Decimal, high: Decimal) -> tuple[s
         return ()
     does, them = ("does", "it") if len(named) == 1 else ("do", "them")
     then = f"then add {them} to `missing`, as the file writes {them}, and write a range without {them}"
-    return (f"missing: {does} {' and '.join(named)} say that there is no value? {then}",)
+    both = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+    return (f"missing: {does} {both} say that there is no value? {then}",)
 
 
 def _several_currencies(form: NumberForm) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ Checked   tests/claims/test_rows_are_read_by_themselves.py::test_each_row_alone_
           tests/unit/io/test_excel.py::test_merged_cells_of_a_column_that_is_read_are_refused_by_their_address
           tests/unit/io/test_excel.py::test_hidden_rows_are_read_and_named
 Silent on .xlsb files, in which an error of any sheet is refused, formulas without a result and all but the first of
-          merged cells are empty cells, and hidden rows are not known.
+          merged cells are empty cells, and hidden rows are not known. What the format of a cell adds to its value: a
+          currency, a unit or a percent sign is not read, so amounts in EUR and in CHF by format are plain numbers.
 
 The first row with a value names the columns. A file in which several sheets hold values is refused unless one is
 named, and so is one in which only a hidden sheet does. A sheet is held as a rectangle by the library, so one whose

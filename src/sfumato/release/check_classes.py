@@ -8,7 +8,7 @@ the same text in every quasi-identifier. Each sensitive attribute is looked at s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, TypeAlias
 
@@ -25,7 +25,7 @@ from sfumato.release.declared_people import (
     stated_by,
     value_contradictions,
 )
-from sfumato.release.exposed import CountedPeople, Exposed, known_alike, nearly_one_value, spelt_alike
+from sfumato.release.exposed import CountedPeople, Exposed, known_alike, nearly_one_value, perhaps_alike, spelt_alike
 from sfumato.release.files import DAMAGED, TIMES, distinct_texts, read_whole, tally
 from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
@@ -327,12 +327,15 @@ def _alike_but_missing(
     for attribute in sensitive:
         distinct, places = values[attribute.name]
         near = near_codes(attribute.texts()) if isinstance(attribute.domain, Values) else []
-        if not attribute.no_value_codes and near == list(range(len(near))):
+        if not attribute.no_value_codes and not attribute.unsure_codes and near == list(range(len(near))):
             continue
         codes, width, _ = _value_codes(attribute, values[attribute.name])
         found = [_code(attribute, text) for text in distinct]
         counts = csr_matrix((times, (classes, codes)), shape=(int(classes.max(initial=-1)) + 1, width), dtype=np.int64)
-        said.append(known_alike(attribute.name, counts, _missing_codes(attribute, values[attribute.name]), word=word))
+        none = _missing_codes(attribute, values[attribute.name])
+        said.append(known_alike(attribute.name, counts, none, word=word))
+        unsure = _numbered(attribute, values[attribute.name], attribute.unsure_codes)
+        said.append(perhaps_alike(attribute.name, counts, none, unsure=unsure, word=word))
         if near:
             first = _first_codes(found, codes, places, near=near, width=width)
             said.append(spelt_alike(attribute.name, counts, first, word=word))
@@ -355,11 +358,15 @@ def _first_codes(
 
 def _missing_codes(attribute: Attribute, read: Texts) -> list[int]:
     """Return the numbers that `_value_codes` gives to texts that mean no value."""
-    none = set(attribute.no_value_codes)
-    if not none:
+    return _numbered(attribute, read, attribute.no_value_codes)
+
+
+def _numbered(attribute: Attribute, read: Texts, wanted: Collection[int]) -> list[int]:
+    """Return the numbers that `_value_codes` gives to the texts of some codes."""
+    if not wanted:
         return []
     distinct, places = read
-    blank = np.array([_code(attribute, text) in none for text in distinct], bool)
+    blank = np.array([_code(attribute, text) in wanted for text in distinct], bool)
     found: list[int] = np.unique(_value_codes(attribute, read)[0][blank[places]]).tolist()
     return found
 

@@ -341,6 +341,17 @@ def _alike_but_missing(release: Release) -> list[str]:
         if attribute.role == "sensitive"
     ]
     found += [
+        perhaps_alike(
+            attribute.name,
+            release.groups.histogram(attribute.name),
+            attribute.no_value_codes,
+            unsure=attribute.unsure_codes,
+            word=word,
+        )
+        for attribute in release.carried
+        if attribute.role == "sensitive"
+    ]
+    found += [
         spelt_alike(attribute.name, release.groups.histogram(attribute.name), near_codes(attribute.texts()), word=word)
         for attribute in release.carried
         if attribute.role == "sensitive" and isinstance(attribute.domain, Values)
@@ -369,11 +380,24 @@ def known_alike(name: str, counts: csr_matrix, missing: Sequence[int], *, word: 
 
     `counts` has a line for each class and a column for each value.
     """
-    known = np.setdiff1d(np.arange(counts.shape[1]), missing)
-    counts = counts > 0
-    values, without = np.diff(counts.indptr), np.diff(counts[:, known].indptr)
-    alike = int(((values >= 2) & (without <= 1)).sum())
+    alike = _known_alike(counts, missing)
     if not alike:
         return ""
     of = f"{_among(alike, counts.shape[0], word)} everyone whose {name} is known has the same"
     return f"{of}; a missing value counts as a value of its own"
+
+
+def _known_alike(counts: csr_matrix, missing: Sequence[int]) -> int:
+    known = np.setdiff1d(np.arange(counts.shape[1]), missing)
+    there = counts > 0
+    values, without = np.diff(there.indptr), np.diff(there[:, known].indptr)
+    return int(((values >= 2) & (without <= 1)).sum())
+
+
+def perhaps_alike(name: str, counts: csr_matrix, missing: Sequence[int], *, unsure: Sequence[int], word: str) -> str:
+    """Say in how many classes `known_alike` would say so, if `unsure` values were missing; nothing if in no more."""
+    alike = _known_alike(counts, [*missing, *unsure]) if unsure else 0
+    if alike <= _known_alike(counts, missing):
+        return ""
+    codes = f"if the values of {name} that may be codes for no answer, as 9 above 1 to 3 may be, are codes"
+    return f"{codes}, everyone whose {name} is known has the same {_among(alike, counts.shape[0], word)}"

@@ -139,6 +139,16 @@ class Attribute:
         missing = () if self.missing_code is None else (self.missing_code,)
         return (*found, *missing)
 
+    @property
+    def unsure_codes(self) -> tuple[int, ...]:
+        """Codes of listed values that may say that there is no value, such as 9 above 1 to 3."""
+        from sfumato.schema.answer_codes import maybe_no_answer
+
+        names = self.domain.names if isinstance(self.domain, Values) else ()
+        none = {*self.no_value_codes}
+        unsure = {*maybe_no_answer([name for code, name in enumerate(names) if code not in none])}
+        return tuple(code for code, name in enumerate(names) if code not in none and name in unsure)
+
     def same_codes(self, other: Attribute) -> bool:
         """Whether a code means the same value in both."""
         return self is other or (self.domain == other.domain and self.missing_code == other.missing_code)

@@ -424,6 +424,10 @@ def _of_values(attribute: Attribute) -> list[Problem]:
         rule = f"{says}, so a class may seem more diverse than it is"
         hint = 'missing = ["unknown", "n/a"] names texts that are not values'
         found.append(Problem(attribute.where, rule, hint, count=none))
+    if attribute.role == "sensitive" and (unsure := len(attribute.unsure_codes)):
+        says = count_of(unsure, "listed value may be a code", "listed values may be codes")
+        rule = f"{says} for no answer, as 9 above 1 to 3 may be; a class then seems more diverse than it is"
+        found.append(Problem(attribute.where, rule, 'where they are: missing = ["9", "99"]', count=unsure))
     hint = 'read its values; role = "other" keeps it out of a release'
     if looks_like_free_text(names):
         rule = "looks like free text: values with several words; names may be in it"

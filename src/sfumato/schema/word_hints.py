@@ -359,7 +359,8 @@ NO_VALUE = frozenset(
     {"", "?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", ".", "-", "inf", "-inf", ROOT, MISSING, KNOWN}
 )
 _NONE = {
-    *("k.a.", "k. a.", "k.a", "keine angabe", "keine angaben", "ohne angabe", "o.a.", "unbekannt", "nicht bekannt"),
+    *("k.a.", "k. a.", "k.a", "k. a", "k a", "k/a", "ka", "ka.", "k.ang.", "k. ang.", "keine ang.", "keine angabe"),
+    *("keine angaben", "ohne angabe", "o.a.", "o. a.", "unbekannt", "nicht bekannt"),
     *("unknown", "not known", "not stated", "not available", "not specified", "not recorded", "missing", "no data"),
     *("n.a.", "n. a.", "n.a", "na", "n/a", "#n/a", "#na", "#null!", "n/k", "nan", "null", "<na>", "nat", "--", "---"),
     *("inconnu", "inconnue", "non renseigne", "non precise", "non connu", "n.r.", "n.c.", "desconocido", "desconocida"),
@@ -367,7 +368,16 @@ _NONE = {
     *("non disponibile", "n.d.", "onbekend", "geen opgave", "niet bekend"),
     *("not applicable", "does not apply", "no answer", "no response", "don't know", "do not know", "dont know"),
     *("refused to answer", "prefer not to say", "rather not say", "n/r", "n/d", "n/v"),
-    *("weiss nicht", "weiss ich nicht", "w.n.", "trifft nicht zu", "nicht zutreffend", "entfallt", "entfaellt"),
+    *(
+        "weiss nicht",
+        "weiss ich nicht",
+        "w.n.",
+        "w. n.",
+        "trifft nicht zu",
+        "nicht zutreffend",
+        "entfallt",
+        "entfaellt",
+    ),
     *("keine antwort", "antwort verweigert", "mochte nicht antworten", "verweigert", "nicht erhoben"),
     *("sans objet", "s.o.", "s/o", "non applicable", "ne sait pas", "nsp", "ne se prononce pas", "sans reponse"),
     *("pas de reponse", "non reponse", "refus de repondre", "non communique"),
@@ -379,6 +389,7 @@ _NONE = {
 }
 _PLUS, _MINUS = re.compile(r"[-(/]*[+±][-+±()/]*"), re.compile("-{1,3}")
 _TWO_LETTERS = re.compile("[A-Za-z]{2}")
+_LIKE_CODES, _WORDS_OF_TWO = {"na", "ka"}, {"ja", "no", "si"}  # Namibia, Karnataka; yes and no
 _SHORT = {"NR", "ND", "NS", "NC"}  # no answer, no value; and codes of states and countries beside others of two letters
 
 
@@ -403,15 +414,18 @@ def meaning_none(texts: Collection[str]) -> list[str]:
 def answers_like_none(texts: Collection[str]) -> set[str]:
     """Return the texts that often say "no value", and beside the other values of their column are rather answers.
 
-    A minus beside a plus is a negative test; NA among codes of two letters is Namibia.
+    A minus beside a plus is a negative test; NA among codes of two letters is Namibia, and KA there Karlsruhe.
 
     >>> answers_like_none(["+", "-"]), answers_like_none(["ZA", "BW", "NA"]), answers_like_none(["yes", "NA", "-"])
     ({'-'}, {'NA'}, set())
+    >>> answers_like_none(["HD", "MA", "KA"]), answers_like_none(["ja", "nein", "kA"])
+    ({'KA'}, set())
     """
     others = [text for text in texts if text not in NO_VALUE | _SHORT and not means_none(text)]
     found = {text for text in texts if _MINUS.fullmatch(text)} if any(map(_PLUS.fullmatch, others)) else set()
-    for text in (text for text in texts if text.casefold() == "na"):
+    for text in (text for text in texts if text.casefold() in _LIKE_CODES):
         codes = [one for one in others if _TWO_LETTERS.fullmatch(one) and _case(one) == _case(text)]
+        codes = codes if len(codes) > 1 or not _WORDS_OF_TWO.issuperset(map(str.casefold, codes)) else []
         if codes and 2 * len(codes) >= len(others):
             found.add(text)
     return found

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sfumato.drafting import Decision, asked_alike, decisions, keys_of, unit_question
+from sfumato.drafting import Decision, adds_to_missing, asked_alike, decisions, keys_of, unit_question
 from sfumato.drafting.units import UnitQuestion
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.formats import PLAIN_NUMBERS, NumberForm
@@ -161,6 +161,9 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
         words = f"Do these mean the same: {shown}?" if shown else "Were all spellings of one value merged?"
         also = [("Yes, merge them", "merge-alike", {})] if shown else []
         return {**found, "words": words, "keep": "No, they differ" if shown else "Yes", "also": also}
+    if adds_to_missing(decision):
+        words = found["words"].replace("to `missing`", "to the texts that mean no value")
+        return {**found, "words": words, "keep": "No, values like the others"}
     if topic == "missing":
         texts = none_texts(keys)
         words = f"Read as no value: {_quoted(texts)}. Is that right?"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+import openpyxl
 import polars as pl
 import pytest
 from hypothesis import example, given, settings, strategies as st
@@ -359,7 +361,22 @@ def test_months_of_a_year_are_drafted_as_months(tmp_path, form) -> None:
 @pytest.mark.parametrize(
     "word",
     [
-        *("k.A.", "k. A.", "keine Angabe", "n.a.", "Unbekannt", "non renseigné", "onbekend"),
+        *(
+            "k.A.",
+            "k. A.",
+            "kA",
+            "ka",
+            "KA",
+            "k A",
+            "k/A",
+            "k. Ang.",
+            "w. n.",
+            "keine Angabe",
+            "n.a.",
+            "Unbekannt",
+            "non renseigné",
+            "onbekend",
+        ),
         *("n.v.t.", "nvt", "Niet van toepassing", "geen antwoord", "wil niet zeggen", "weiß nicht", "weiss nicht"),
         *("trifft nicht zu", "entfällt", "sans objet", "s.o.", "ne sait pas", "no procede", "no aplica", "no contesta"),
     ],
@@ -412,6 +429,8 @@ def test_only_empty_cells_are_not_asked_about(tmp_path) -> None:
         ("ZA BW NA", "NA"),
         ("za bw na", "na"),
         ("ND NA SD MT", "NA"),
+        ("HD MA KA S", "KA"),
+        ("de en ka", "ka"),
     ],
 )
 def test_what_is_an_answer_beside_the_others_is_listed_and_asked_about(tmp_path, cells, answer) -> None:
@@ -424,7 +443,9 @@ def test_what_is_an_answer_beside_the_others_is_listed_and_asked_about(tmp_path,
     assert asked_of(schema, "test", "missing") == []
 
 
-@pytest.mark.parametrize("cells", ["yes no NA", "A+ A- -", "north south -", "M F NA"])
+@pytest.mark.parametrize(
+    "cells", ["yes no NA", "yes no na", "ja nein ka", "W M KA", "ZH BE kA", "A+ A- -", "north south -", "M F NA"]
+)
 def test_beside_other_words_they_are_proposed_as_missing(tmp_path, cells) -> None:
     schema = loaded(draft(pl.DataFrame({"region": cells.split() * 20})), tmp_path)
     assert schema["region"].missing.texts == (cells.split()[-1],)
@@ -858,3 +879,64 @@ def test_a_digit_above_the_others_is_asked_about(tmp_path) -> None:
         "health": "do 8 and 9",
         "age": "does 99",
     }
+
+
+def codes_asked_about(cells, folder) -> set[str]:
+    """Return the texts that a draft asks about in the one column that these cells are in."""
+    frame = pl.DataFrame({"vote": [cells[at % len(cells)] for at in range(60 * len(cells))]})
+    frame.write_csv(folder / "vote.csv")
+    asked = [one.question for one in decisions(draft(folder / "vote.csv")) if one.topic in ("missing", "values")]
+    named = [word.strip("',") for question in asked for word in re.split("[?;]", question)[0].split()]
+    return {word for word in named if word in cells}
+
+
+@pytest.mark.parametrize(
+    ("cells", "codes"),
+    [
+        *(("1 2 3 9 kA", "9 kA"), ("1 2 3 99 kA", "99 kA"), ("1 2 3 8 9 kA", "8 9 kA"), ("1 2 3 4 9 99 kA", "9 99 kA")),
+        *(("1 2 3 9 99 kA", "9 99 kA"), ("1 2 3 4 5 9 kA", "9 kA"), ("1 2 3 9", "9"), ("1 2 9", "9"), ("0 1 9", "9")),
+        *(("1 9", "9"), ("0 9", "9"), ("0 1 99", "99"), ("1 2 3 9 99", "9 99"), ("1 2 3 9 98 99", "9 98 99")),
+        *(("1 2 3 98 99", "98 99"), ("1 2 3 998 999", "998 999"), ("1 2 3 97 98 99", "97 98 99")),
+        *(("1 2 3 4 77 88 99", "77 88 99"), ("01 02 03 09", "09"), ("1.0 2.0 9.0", "9.0"), ("yes no 9", "9")),
+        *(("yes no 8 9", "8 9"), ("CDU SPD FDP 9 99", "9 99"), ("1 2 3 9 other", "9"), ("1 2 3 -9 other", "-9")),
+        *(("18-29 30-44 45+ 9", "9"), ("1 2 3 9 kA never often", "9 kA")),
+        *(("1 2 3 4 5 6 7 8 9", ""), ("0 1 2 3 4 5 6 7 8 9 10", ""), ("1 2 3 4 5 6", ""), ("0 1 2 3 4 5 6 7 9", "")),
+        *(("F32.1 E11.9 A01 9", ""), ("Q1 Q2 7 8 9", ""), ("5 6 7 8 9 10 EF", ""), ("1.5 2 9", ""), ("3a 3b 9a", "")),
+        *(("5 8 9 10 11 12", ""), (" ".join(map(str, range(18, 78))), ""), (" ".join(map(str, range(40, 89))), "")),
+    ],
+)
+def test_codes_for_no_answer_are_asked_about(tmp_path, cells, codes) -> None:
+    """Of 1, 2, 3, 9, 99 and kA nothing was asked, and in 41 of 117 classes all known votes were one."""
+    assert codes_asked_about(cells.split(), tmp_path) == set(codes.split())
+
+
+def test_ages_beside_a_word_for_no_value_are_numbers(tmp_path) -> None:
+    """79 ages and kA were listed as 80 words, and cantons and kA were as many cantons."""
+    rows = {
+        "canton": ["ZH", "BE", "kA", "AG"] * 100,
+        "age": [str(18 + at % 78) if at % 9 else "kA" for at in range(400)],
+    }
+    schema = loaded(draft(pl.DataFrame(rows)), tmp_path)
+    assert (schema["age"].kind, schema["age"].missing.texts) == ("numeric", ("kA",))
+    assert schema["canton"].missing.texts == ("kA",)
+    assert all(len(asked_of(schema, name, "missing")) == 1 for name in rows)
+
+
+def test_dates_of_a_spreadsheet_beside_dates_in_texts_are_drafted_as_dates(tmp_path) -> None:
+    """They were drafted as 800 words, and as pairs of spellings of one value; `check` reads both under one format."""
+    days = [dt.date(1950, 1, 1) + dt.timedelta(days=37 * at) for at in range(400)]
+    cells = [day if at % 3 else f"{day:%d.%m.%Y}" for at, day in enumerate(days)]
+    path = tmp_path / "mixed.xlsx"
+    book = openpyxl.Workbook()
+    for row in [("born", "sex"), *((cell, "mf"[at % 2]) for at, cell in enumerate(cells))]:
+        book.active.append(row)
+    book.save(path)
+    schema = loaded(draft(path), tmp_path)
+    assert (schema["born"].kind, schema["born"].format) == ("date", "%d.%m.%Y")
+    assert asked_of(schema, "born", "format") == [
+        "format: 266 values are dates in the file and 134 are texts; do those texts mean day.month.year?"
+    ]
+    assert check(path, schema) == []
+    texts = pl.DataFrame({"born": [str(cell) for cell in cells], "sex": ["m", "f"] * 200})
+    texts.write_csv(tmp_path / "texts.csv")  # here nothing tells the two apart, and one format reads one of them
+    assert loaded(draft(tmp_path / "texts.csv"), tmp_path)["born"].kind == "nominal"

@@ -177,7 +177,16 @@ def test_no_answer_is_asked_once_for_thirty_columns(tmp_path):
 
 
 def test_two_columns_are_no_questionnaire(tmp_path):
-    assert "missing" not in keys_of(questionnaire(tmp_path, columns=2), "Q00")
+    """In two columns only the word is proposed as no value. The page showed it again in place of the question of 9."""
+    text = questionnaire(tmp_path, columns=2)
+    keys = keys_of(text, "Q00")
+    assert keys["missing"] == ["kA"]
+    shown = [asked(one, keys) for one in decisions(text) if (one.attribute, one.topic) == ("Q00", "missing")]
+    assert "\u201ckA\u201d" in shown[0]["words"]
+    assert shown[1]["words"].startswith(
+        "Does 9 say that there is no value? then add it to the texts that mean no value"
+    )
+    assert [found["columns"] for found in asked_together(text)] == [["Q00", "Q01"]]
 
 
 IMPOSSIBLE = {5: "31.02.1980", 7: "00.05.1990", 11: "30.02.1975", 13: "32.01.2001"}  # up to three are read as no value
