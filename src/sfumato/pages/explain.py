@@ -59,11 +59,12 @@ def _meant(name: str) -> Any:
 
 def explainable() -> list[str]:
     """Return every name that can be explained, other names for the same included."""
-    return sorted(["schema", *_names(), *_ALSO])
+    return sorted(["against", "schema", *_names(), *_ALSO])
 
 
 def _listing() -> str:
-    lines = [("schema", "Every key of a schema file."), *((name, _first_line(name)) for name in _names())]
+    first = [("schema", "Every key of a schema file."), ("against", "What --against tries, and what it assumes.")]
+    lines = [*first, *((name, _first_line(name)) for name in _names())]
     width = max(len(name) for name, _ in lines)
     return "Names that can be explained:\n" + "\n".join(f"  {name:{width}}  {line}" for name, line in lines)
 
@@ -81,6 +82,10 @@ def _named(name: str) -> str:
     wanted = also.get(_plain(name), _plain(name))
     if wanted == "schema":
         return REFERENCE
+    if wanted == "against":  # an option, and a function: no method with parameters of its own
+        from sfumato.attacks import against
+
+        return f"against: {inspect.getdoc(against)}\n\n{inspect.getdoc(inspect.getmodule(against))}"
     for known in [name for name in _names() if _plain(name) == wanted] or _names():
         kind = _meant(known)
         if wanted in (_plain(known), _plain(getattr(kind, "__name__", ""))):
