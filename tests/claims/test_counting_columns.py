@@ -119,7 +119,7 @@ def test_people_with_a_whole_number_are_no_cross_table(monkeypatch):
     frame = pl.DataFrame(rows, schema=["age", "sex", "illness", "zzz"], orient="row")
     for some in (frame, frame.head(20)):  # twenty people may all differ
         assert not sf.read(some, schema()).suspected_keys()
-    monkeypatch.setattr("sfumato.counts.people._NO_CHANCE", 0)
+    monkeypatch.setattr("sfumato.counts.counting_columns._NO_CHANCE", 0)
     distinct = frame.unique(["age", "sex", "illness"]).head(20)
     assert sf.read(distinct, schema()).suspected_keys()  # the mutant
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.counts import people, row_groups, suspected_keys
+from sfumato.counts import other_keys, row_groups, suspected_keys
 from sfumato.drafting import table as draft_table
 
 DRAFT = sys.modules["sfumato.drafting.draft"]  # the package gives its function that name
@@ -89,13 +89,13 @@ def test_mutants_of_the_rule_of_agreeing_rows_are_caught(monkeypatch, name, valu
 
 def test_a_mutant_that_reads_no_rows_and_one_that_reads_other_columns_are_caught(monkeypatch):
     with monkeypatch.context() as mutant:
-        mutant.setattr(people, "agreeing_columns", lambda *_: [])
+        mutant.setattr(other_keys, "agreeing_columns", lambda *_: [])
         assert "all rows agree" in wrong()
     with monkeypatch.context() as mutant:
-        mutant.setattr(row_groups, "_FIRST_ROWS", 10)
+        mutant.setattr(row_groups, "FIRST_ROWS", 10)
         assert "all rows agree" in wrong()
     with monkeypatch.context() as mutant:
-        mutant.setattr(people, "repeated_keys", lambda *_: [])
+        mutant.setattr(other_keys, "repeated_keys", lambda *_: [])
         mutant.setattr("sfumato.counts.table.repeated_keys", lambda *_: [])
         assert "all rows agree" in wrong()
 

@@ -259,7 +259,7 @@ def test_mutants_that_count_keys_of_one_person_as_people_are_caught(monkeypatch)
             lambda: test_people_with_one_row_each_may_share_a_name_and_a_birthday(20_000),
         ),
         (
-            "sfumato.counts.people._one_row_of_each",  # every row of a key is taken for another key
+            "sfumato.counts.other_keys._one_row_of_each",  # every row of a key is taken for another key
             lambda source, _: source,
             test_children_of_one_mother_and_readers_with_one_card_are_people,
         ),

@@ -285,7 +285,7 @@ def test_addresses_and_telephone_numbers_are_keys_under_any_name(folder: Path, c
 
 @pytest.mark.parametrize("values", ["01.02.2024 12.03.2024", "978123 978124", "10.5.2 11.6.3", "I21.9 E11.90"])
 def test_dates_codes_and_versions_are_no_addresses(values: str) -> None:
-    from sfumato.counts.people import addresses
+    from sfumato.schema.key_names import addresses
 
     texts = [f"{value}{at}" for at in range(10, 40) for value in values.split()]
     assert not addresses(pl.Series(texts))

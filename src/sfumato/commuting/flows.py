@@ -14,16 +14,8 @@ from numpy.typing import NDArray
 from sfumato.arrays import Ints
 from sfumato.commuting.geography import ELSEWHERE, Geography, column_for
 from sfumato.counts import Table
-from sfumato.counts.people import (
-    alike_problem,
-    bare_keys,
-    blank_problem,
-    household_like,
-    key_columns,
-    key_like,
-    nines_problem,
-    read_people,
-)
+from sfumato.counts.key_spellings import bare_keys, key_texts
+from sfumato.counts.people import alike_problem, blank_problem, nines_problem, read_people
 from sfumato.errors import ParameterError, Problem, ReadError, count_of
 from sfumato.exact import whole
 from sfumato.io.frames import ROWS
@@ -31,6 +23,7 @@ from sfumato.io.read_errors import guessed_reading
 from sfumato.io.source import Source, open_source
 from sfumato.limits import FLOWS
 from sfumato.schema import Schema
+from sfumato.schema.key_names import household_like, key_like
 from sfumato.schema.word_hints import code_like, holds_counts, named_like_counts, tokens
 
 # What a line of flows stands for: how many jobs, and whose.
@@ -119,7 +112,7 @@ def _named_like_jobs(column: str) -> bool:
 
 
 def _texts(source: Source, column: str) -> pl.Series:
-    return key_columns([source.collect(source.scan([column]))[column]])[0].drop_nulls()
+    return key_texts(source.collect(source.scan([column]))[column]).drop_nulls()
 
 
 def _numbers(source: Source, column: str) -> bool:
@@ -148,7 +141,7 @@ def jobs_of_lines(frame: pl.DataFrame, many: str | None) -> pl.Series:
     elif frame[many].dtype.is_integer():
         jobs = frame[many].cast(pl.Int64, strict=False)
     else:  # cell by cell: 2.0 is 2, 2.5 is not a whole number
-        jobs = key_columns([frame[many]])[0].cast(pl.Int64, strict=False)
+        jobs = key_texts(frame[many]).cast(pl.Int64, strict=False)
     return jobs * frame[ROWS].cast(pl.Int64) if ROWS in frame.columns else jobs
 
 
@@ -159,7 +152,7 @@ def rows_of(frame: pl.DataFrame, which: pl.Series) -> int:
 
 def places(column: pl.Series) -> pl.Series:
     """Return the codes of places as texts, cell by cell; blanks alone are not a code."""
-    texts = column if column.dtype == pl.String else key_columns([column])[0]
+    texts = column if column.dtype == pl.String else key_texts(column)
     texts = texts.str.strip_chars()
     return texts.set(texts == "", None)
 
@@ -190,7 +183,7 @@ def check_cap(keys: pl.Series, where: Ints, jobs: Ints, cap: int, *, exact: bool
 
 def keys_over_cap(keys: pl.Series, where: Ints, jobs: Ints, cap: int) -> list[Problem]:
     """Return a problem where a column that looks like the key of a person, and is not named, passes the cap."""
-    texts = key_columns([keys])
+    texts = [key_texts(keys)]
     known = texts[0].is_not_null().to_numpy()
     ids = bare_keys(texts)[0].rank("dense").fill_null(0).to_numpy().astype(np.int64)
     far, twice = _over(ids[known], where[known], jobs[known], cap)
@@ -226,7 +219,7 @@ def several_lines(source: Source, columns: Sequence[str], *, unit: str) -> list[
             found.append(Problem(column, rule, _PRIMARY))
         elif unit == "job" and person_like(column):
             cells = source.collect(source.scan([column]))
-            texts = key_columns([cells[column]])
+            texts = [key_texts(cells[column])]
             known = texts[0].is_not_null()
             lines = int(cells.filter(known)[ROWS].sum()) if ROWS in cells.columns else int(known.sum())
             if bare_keys(texts)[0].drop_nulls().n_unique() < lines:

@@ -20,16 +20,8 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.frequent_keys import crowd_of, filler_of, shown_by_keys
-from sfumato.counts.people import (
-    alike_problem,
-    bare_keys,
-    blank_problem,
-    key_columns,
-    nines_problem,
-    read_people,
-    rounded_problem,
-    rows_kept,
-)
+from sfumato.counts.key_spellings import bare_keys, key_texts
+from sfumato.counts.people import alike_problem, blank_problem, nines_problem, read_people, rounded_problem, rows_kept
 from sfumato.engines import Engine, Parts, PersonLines
 from sfumato.engines.batches import code_frame, plain_texts
 from sfumato.engines.grouping import whole_of
@@ -183,7 +175,7 @@ class _Keying:
         for found in gathered(batches):
             coded = code_frame(self.attributes, found)
             codes = [pl.Series(name, one.codes, dtype=pl.Int32) for name, one in zip(columns, coded, strict=True)]
-            texts = key_columns([plain_texts(found[name]) for name in self.keys])
+            texts = [key_texts(plain_texts(found[name])) for name in self.keys]
             named = [text.alias(f"k{at}") for at, text in enumerate(texts)]
             lines = pl.DataFrame([*named, *codes])
             lines = lines.group_by(lines.columns).len(ROWS)

@@ -13,7 +13,7 @@ from sfumato.io.encode import supported
 from sfumato.io.source import Source
 from sfumato.schema import Missing, Schema
 
-_FIRST_ROWS, LOOKED_AT = 20_000, 100  # rows and columns
+FIRST_ROWS, LOOKED_AT = 20_000, 100  # rows and columns
 AGREE = 0.9  # the share from which something holds for nearly all
 
 
@@ -118,7 +118,7 @@ def first_rows(
     """
     if source.grouped or not quasi or not wanted or not set(quasi) <= set(source.columns):
         return None
-    frame = source.collect(source.scan([*quasi, *(name for name in wanted if name not in quasi)]).head(_FIRST_ROWS))
+    frame = source.collect(source.scan([*quasi, *(name for name in wanted if name not in quasi)]).head(FIRST_ROWS))
     if not all(supported(frame[name].dtype) for name in quasi):
         return None
     plain = [name for name in frame.columns if supported(frame[name].dtype) and frame[name].dtype != pl.Object]

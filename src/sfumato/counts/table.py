@@ -11,28 +11,15 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies, paired_share, shared_multiple
+from sfumato.counts.counting_columns import counting_columns, crossed_counts
 from sfumato.counts.counts import Counts, checked_names
 from sfumato.counts.derived import Derived, derived_columns, related_columns
 from sfumato.counts.encoded_columns import EncodedColumns
 from sfumato.counts.few_missing import FEW, few_missing
 from sfumato.counts.frequent_keys import crowd_problem, filler_problem
 from sfumato.counts.mixed_keys import mixed_keys
-from sfumato.counts.people import (
-    Members,
-    People,
-    counting_columns,
-    crossed_counts,
-    crowded_problem,
-    household_like,
-    keys_beside,
-    keys_of_others,
-    other_keys,
-    read_people,
-    repeated_keys,
-    rows_kept,
-    visit_like,
-    with_keys,
-)
+from sfumato.counts.other_keys import keys_beside, keys_of_others, other_keys, repeated_keys, with_keys
+from sfumato.counts.people import Members, People, crowded_problem, read_people, rows_kept
 from sfumato.counts.people_in_spark import SparkPeople
 from sfumato.counts.stray_rows import stray_problems
 from sfumato.counts.suspected_keys import more_than_by_chance, parted_keys, rival_keys, suspected_keys
@@ -52,6 +39,7 @@ from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_people, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues, address_rule, names_rule, refuse_free_text
+from sfumato.schema.key_names import household_like, visit_like
 from sfumato.schema.word_hints import names_a_category, two_people
 from sfumato.visible import notebook
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.counts.row_groups import FIRST_ROWS  # raise the question; all rows settle it
 from sfumato.errors import Problem
 from sfumato.io.source import Source
 from sfumato.schema import Attribute, Days, Edges, Grid, Schema
@@ -30,7 +31,7 @@ def unclear_cells(source: Source, schema: Schema) -> list[Problem]:
     found = []
     for attribute in schema.published:
         for declared, other, rule in _ways(attribute):
-            if all(_open(_texts(source, attribute, most), declared, other) for most in (_FIRST_ROWS, None)):
+            if all(_open(_texts(source, attribute, most), declared, other) for most in (FIRST_ROWS, None)):
                 found.append(Problem(attribute.where, rule, _ASK))
                 break
         found += _currencies(source, attribute)
@@ -65,7 +66,7 @@ def _currencies(source: Source, attribute: Attribute) -> list[Problem]:
     if len(currencies) < 2:
         return []
     units = sorted((unit for some in currencies for unit in some), key=len, reverse=True)
-    texts = [text.lstrip("+- ") for text in _texts(source, attribute, _FIRST_ROWS)]
+    texts = [text.lstrip("+- ") for text in _texts(source, attribute, FIRST_ROWS)]
     beside = {next((unit for unit in units if text.startswith(unit) or text.endswith(unit)), "") for text in texts}
     held = [min(beside & {*some}) for some in currencies if beside & {*some}]
     if len(held) < 2:
@@ -74,7 +75,6 @@ def _currencies(source: Source, attribute: Attribute) -> list[Problem]:
     return [Problem(attribute.where, rule, "convert them to one currency, or give each currency a column of its own")]
 
 
-_FIRST_ROWS = 20_000  # raise the question; all rows settle it
 _ASK = "ask the people who made the file; what the schema declares is what is published"
 
 

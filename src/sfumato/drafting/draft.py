@@ -11,7 +11,6 @@ from decimal import Decimal
 from os import PathLike, fspath
 from typing import Any
 
-from sfumato.counts.people import contact_like, household_like, key_like, visit_like
 from sfumato.counts.stray_rows import MERGED, empty_problems, header_problems
 from sfumato.counts.suspected_keys import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.drafting.columns import ColumnFacts, column_facts
@@ -25,6 +24,7 @@ from sfumato.io.source import Source, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Role
 from sfumato.schema.domain import decimal_text
+from sfumato.schema.key_names import contact_like, household_like, key_like, visit_like
 from sfumato.schema.word_hints import holds_counts, may_name_counts, named_like_counts, suggested, two_people
 from sfumato.visible import visible
 

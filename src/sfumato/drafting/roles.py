@@ -11,7 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.counts.people import addresses, household_like
 from sfumato.drafting.columns import ColumnFacts
 from sfumato.drafting.infer_formats import spoken
 from sfumato.drafting.table import Related, Repeated, TableFacts
@@ -22,6 +21,7 @@ from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.formats import NumberForm
 from sfumato.schema.free_text import are_categories, looks_like_free_text, with_given_names
+from sfumato.schema.key_names import addresses, household_like
 from sfumato.schema.near_values import near_pairs
 from sfumato.schema.word_hints import both, code_like, reason, suggested
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.main import app
-from sfumato.counts.people import household_like, visit_like
+from sfumato.schema.key_names import household_like, visit_like
 
 
 @pytest.mark.parametrize("name", ["household_id", "hh_id", "HHID", "Haushalt", "family", "address", "Haushaltsnummer"])

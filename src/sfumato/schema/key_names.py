@@ -1,0 +1,154 @@
+"""Columns that look like keys by their names: of a person, a household, a visit, or a way to reach somebody.
+
+Words of the languages that tables are written in. Nothing is decided by them: they raise a question.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from sfumato.schema.word_hints import suggested, tokens
+
+_KEYS = {
+    *("id", "ids", "ssn", "mrn", "nhs", "uuid", "guid", "passport", "email", "iban", "patient", "person", "pid"),
+    *("bsn", "svnr", "kvnr", "steuerid", "dni", "nif", "nir", "cedula", "matricule", "matricola", "identifiant", "nhc"),
+    *("upn", "caseid", "usubjid"),
+}
+
+_NUMBERS = {"no", "nr", "num", "number", "key", "ref", "reference", "code"}
+
+_WHOM = {
+    *(
+        "emp",
+        "employee",
+        "staff",
+        "worker",
+        "person",
+        "personal",
+        "patient",
+        "pat",
+        "case",
+        "client",
+        "member",
+        "visit",
+    ),
+    *(
+        "customer",
+        "cust",
+        "user",
+        "student",
+        "pupil",
+        "insurance",
+        "policy",
+        "record",
+        "card",
+        "tax",
+        "social",
+        "subject",
+    ),
+    *("respondent", "resp", "participant", "claimant", "learner", "beneficiary", "secu", "securite"),
+}
+
+_OTHERS = {  # what such a key identifies is not a person
+    *("clinic", "hospital", "ward", "doctor", "physician", "provider", "site", "school", "store", "shop", "branch"),
+    *("region", "state", "city", "country", "county", "tract", "block", "department", "dept", "category", "type"),
+    *("group", "class", "product", "item", "device", "batch", "area", "zip", "age", "date", "count", "employer"),
+    *("company", "firm", "team", "unit", "project", "order", "insurer", "supplier", "bank", "agency", "office"),
+}
+
+_COMPOUND = re.compile(
+    r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler|"
+    r"teilnehmer|befragte|proband|resp|respondent|subj|subject|client|klant|leerling|deelnemer|verzekerde|werknemer)"
+    r"[a-z]*(nr|nummer|id|kennung|schluessel|kennzeichen)"
+)
+
+_HOUSEHOLDS = {
+    *("household", "households", "hh", "hhid", "family", "families", "address", "addresses", "dwelling"),
+    *("haushalt", "haushalte", "haushaltsnummer", "haushaltsnr", "haushaltsid", "familie", "adresse", "anschrift"),
+    *("menage", "foyer", "famille", "hogar", "familia", "direccion", "famiglia", "nucleo", "indirizzo"),
+    *("huishouden", "gezin", "adres"),
+}
+
+_CONTACTS = {
+    *("phone", "telephone", "tel", "telefon", "telefono", "telefoon", "mobile", "cell", "handy", "portable", "movil"),
+    *("email", "mail", "emails", "correo", "courriel"),
+}
+
+_VISITS = {
+    *("visit", "visits", "encounter", "encounters", "episode", "episodes", "admission", "admissions", "stay", "stays"),
+    *("appointment", "consultation", "hospitalisation", "hospitalization", "referral", "claim", "prescription"),
+    *("besuch", "aufenthalt", "behandlung", "aufnahme", "fall", "fallnr", "fallnummer", "fallid", "rezept", "termin"),
+    *("visite", "sejour", "hospitalisation", "consultation", "ordonnance", "visita", "episodio", "ingreso", "cita"),
+    *("ricovero", "ricetta", "receta", "opname", "bezoek", "consult", "recept"),
+}
+
+_NO_VISITS = {
+    *("date", "day", "time", "year", "type", "kind", "count", "status", "reason", "length", "days", "cost", "amount"),
+    *(
+        "datum",
+        "tag",
+        "uhrzeit",
+        "art",
+        "grund",
+        "dauer",
+        "kosten",
+        "tipo",
+        "motivo",
+        "fecha",
+        "data",
+        "motif",
+        "duree",
+    ),
+}
+
+_NO_HOUSEHOLDS = {"name", "names", "nom", "email", "mail", "ip", "mac", "web", "url", "size", "type", "status"}
+
+_REACHED = (  # e-mail addresses, addresses of machines, telephone numbers with a country's or a town's code
+    r"^(?:[^\s@]+@[^\s@]+\.[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3}|\+\d[\d ()/.-]{6,}|0\d{2,5}[ /]\d[\d -]{4,})$"
+)
+
+_ENOUGH, _NEARLY_ALL = 20, 0.95  # different values, and the share of them, that make a column one of such addresses
+
+
+def key_like(name: str) -> bool:
+    """Whether the name of a column suggests the key of a person, or of a person's record."""
+    words = tokens(name)
+    if words & _OTHERS:
+        return False
+    return bool(words & _KEYS or (words & _NUMBERS and words & _WHOM) or any(map(_COMPOUND.fullmatch, words)))
+
+
+def contact_like(name: str) -> bool:
+    """Whether the name of a column suggests a telephone number or an e-mail address, which families share."""
+    return bool(tokens(name) & _CONTACTS)
+
+
+def household_like(name: str) -> bool:
+    """Whether the name of a column suggests that it identifies a household, a family or an address.
+
+    >>> household_like("hh_id"), household_like("hh_income"), household_like("family_size")
+    (True, False, False)
+    """
+    words = tokens(name)
+    return bool(words & _HOUSEHOLDS) and not words & _NO_HOUSEHOLDS and "sensitive" not in suggested(name)
+
+
+def visit_like(name: str) -> bool:
+    """Whether the name of a column suggests that it identifies visits, stays or claims: a person has several.
+
+    >>> visit_like("encounter_id"), visit_like("admission_date")
+    (True, False)
+    """
+    words = tokens(name)
+    return bool(words & _VISITS) and not words & _NO_VISITS
+
+
+def addresses(values: pl.Series) -> bool:
+    """Whether distinct texts are e-mail or IP addresses or telephone numbers: each is of a person, or of a home.
+
+    >>> addresses(pl.Series([f"+49 151 {n}" for n in range(2000000, 2000030)]))
+    True
+    """
+    return len(values) >= _ENOUGH and values.str.contains(_REACHED).sum() >= _NEARLY_ALL * len(values)
