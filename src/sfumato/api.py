@@ -169,7 +169,7 @@ def publish(
             if not allow_fingerprints:
                 table.fingerprints().require()
             if not allow_text:
-                table.refuse_free_text()
+                table.doubts.refuse_free_text()
         with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:
             refuse_ledger_inside(ledger, place)
             release = _published(table, mechanism, seed, ledger, progress)
@@ -264,11 +264,11 @@ def _published(
     schema = table.schema
     refuse_several(mechanism, schema)
     claim = mechanism.claim(schema)
-    table.refuse_repeated_keys()
+    table.doubts.refuse_repeated_keys()
     if claim.kind != "proved":  # what is drawn may not be refused for what the rows are
-        table.refuse_copies()
-        table.refuse_suspected_keys()
-        for one in (*table.two_people(), *table.doubts(quick=True)):
+        table.doubts.refuse_copies()
+        table.doubts.refuse_suspected_keys()
+        for one in (*table.doubts.two_people(), *table.doubts.of_classes(quick=True)):
             hint = f"{one.hint[:1].upper()}{one.hint[1:]}"
             warnings.warn(f"{one.path}: {one.rule}. {hint}", PublicationWarning, stacklevel=3)
     else:
@@ -287,7 +287,9 @@ def _published(
             named = [attribute.name for attribute in (*release.quasi, *release.carried)]
             held = table.held_values(named, numbers=release.form == "buckets")
             release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release), held_values=held)
-            release = replace(release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.unclear())))
+            release = replace(
+                release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.doubts.unclear()))
+            )
             release = replace(release, few_missing=too_few_missing(mechanism, table))
             if not table.held:
                 release = replace(release, notes=(*release.notes, NOT_HELD))

@@ -205,7 +205,7 @@ def test_rows_that_are_not_said_to_be_people_and_proved_claims_are_not_refused(t
     assert sf.publish(table, sf.NoisyTable(1), seed=1, allow_noise=True).claim.kind == "proved"
     written(tmp_path, again, SCHEMA.replace("rows_per_person = 1\n", ""))
     table = sf.read(paths[0], sf.Schema.load(paths[1]))
-    assert table.copies()
+    assert table.doubts.copies()
     assert sf.publish(table, sf.Mondrian(sf.KAnonymity(2))).rows == 800
 
 

@@ -67,12 +67,14 @@ def test_a_cross_table_is_known_by_its_look(name, share):
     frame = cells(name).sample(fraction=share, seed=1)
     assert not sf.check(frame, schema())
     table = sf.read(frame, schema())
-    (found,) = table.suspected_keys()
+    (found,) = table.doubts.suspected_keys()
     assert found.path == name
     assert "as in a table of counts" in found.rule
     with pytest.raises(sf.SchemaError, match="as in a table of counts"):
         sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
-    assert not [one for one in sf.read(frame, schema(not_person=[name])).suspected_keys() if "table of" in one.rule]
+    assert not [
+        one for one in sf.read(frame, schema(not_person=[name])).doubts.suspected_keys() if "table of" in one.rule
+    ]
 
 
 @pytest.mark.parametrize("head", [{}, {"rows_per_person": 1}])
@@ -85,13 +87,13 @@ def test_a_cross_table_with_an_unpublished_column_is_known_too(head):
     frame = frame.with_columns(pl.Series("note", [rng.choice("xyz") for _ in range(frame.height)]))
     column = {"zzz": {"role": "sensitive", "kind": "numeric", "range": [0, 10]}}
     parsed = sf.Schema.parse({"name": "t", **head, "attribute": {**QUASI, **column}})
-    (found,) = sf.read(frame, parsed).suspected_keys()
+    (found,) = sf.read(frame, parsed).doubts.suspected_keys()
     assert found.path == "attribute.zzz"
     assert "no two rows agree in the other published columns and in channel, as in a table of counts" in found.rule
     with pytest.raises(sf.SchemaError, match="as in a table of counts"):
         sf.publish(sf.read(frame, parsed), sf.Mondrian(sf.KAnonymity(5)))
     agreeing = pl.concat([frame, frame.head(1)])
-    assert not [one for one in sf.read(agreeing, parsed).suspected_keys() if "table of" in one.rule]
+    assert not [one for one in sf.read(agreeing, parsed).doubts.suspected_keys() if "table of" in one.rule]
 
 
 def test_people_with_unpublished_columns_are_no_cross_table():
@@ -106,7 +108,7 @@ def test_people_with_unpublished_columns_are_no_cross_table():
     }
     more = {name: [rng.randrange(9) for _ in range(size)] for name in ("children", "rooms", "score", "visits_before")}
     frame = frame.with_columns(pl.Series(name, values) for name, values in (whose | more).items())
-    found = sf.read(frame, schema()).suspected_keys()
+    found = sf.read(frame, schema()).doubts.suspected_keys()
     assert not [one for one in found if "table of" in one.rule]
 
 
@@ -118,14 +120,14 @@ def test_people_with_a_whole_number_are_no_cross_table(monkeypatch):
     ]
     frame = pl.DataFrame(rows, schema=["age", "sex", "illness", "zzz"], orient="row")
     for some in (frame, frame.head(20)):  # twenty people may all differ
-        assert not sf.read(some, schema()).suspected_keys()
+        assert not sf.read(some, schema()).doubts.suspected_keys()
     monkeypatch.setattr("sfumato.counts.counting_columns._NO_CHANCE", 0)
     distinct = frame.unique(["age", "sex", "illness"]).head(20)
-    assert sf.read(distinct, schema()).suspected_keys()  # the mutant
+    assert sf.read(distinct, schema()).doubts.suspected_keys()  # the mutant
 
 
 def test_no_hint_proposes_a_sensitive_column_as_person():
-    (found,) = sf.read(cells("zzz").drop("zzz"), schema()).suspected_keys()
+    (found,) = sf.read(cells("zzz").drop("zzz"), schema()).doubts.suspected_keys()
     assert found.path == "attribute.illness"
     assert 'person = "' not in found.hint
     assert "name the `person` in a column of its own" in found.hint

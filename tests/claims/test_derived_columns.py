@@ -324,7 +324,7 @@ def test_a_loose_relation_is_stated_with_true_numbers(repeats):
     assert (found.right, found.usual, found.sure) == told_by_hand(age, grade)
     rule = found.problem("attribute.grade").rule
     assert f"{found.right:,} of 1,200 people have the most frequent grade of those with nearly the same age" in rule
-    said = [one.rule for one in table.remarks()]
+    said = [one.rule for one in table.doubts.remarks()]
     assert (rule in said) == (repeats == 0.3)  # a closer relation is refused, not stated
     assert any("grade" in one and "age" in one for one in said)
 
@@ -492,7 +492,7 @@ def test_the_order_of_the_rows_of_people_says_nothing(name):
     rng, seen = np.random.default_rng(1), []
     for order in (np.arange(len(codes)), np.arange(len(codes))[::-1], rng.permutation(len(codes))):
         table = Table.from_codes(found, codes[order], people=who[order])
-        seen.append([one.rule for one in table.remarks() if "score" in one.rule])
+        seen.append([one.rule for one in table.doubts.remarks() if "score" in one.rule])
     assert seen[0] == seen[1] == seen[2]
     assert any("follows from" in one for one in seen[0]) == (name == "all")
     if name == "all":

@@ -54,7 +54,7 @@ def schema(frame, role="sensitive"):
 def test_one_identifying_cell_is_refused(cell, role, tmp_path):
     frame = people(cell)
     table = sf.read(frame, schema(frame, role))
-    assert any("an e-mail address, a telephone number" in one.rule for one in table.remarks())
+    assert any("an e-mail address, a telephone number" in one.rule for one in table.doubts.remarks())
     release = sf.publish(table, K5)
     with pytest.raises(sf.ReleaseError, match="1 row has a value that holds an e-mail address") as refused:
         release.save(tmp_path / "out", allow_fingerprints=True, allow_derived=True)
@@ -243,7 +243,7 @@ def test_keys_of_people_in_another_column_are_refused(role, key, tmp_path):
     ):
         sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "out", allow_fingerprints=True)
     assert not (tmp_path / "out").exists()
-    assert any("employee_no" in problem.rule for problem in table.remarks()) == (role != "quasi")
+    assert any("employee_no" in problem.rule for problem in table.doubts.remarks()) == (role != "quasi")
     sf.publish(table, sf.Mondrian(sf.KAnonymity(5)), save_to=tmp_path / "yes", allow_fingerprints=True, allow_text=True)
     schema["not_person"] = ["reports_to"]
     sf.publish(

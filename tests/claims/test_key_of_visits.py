@@ -58,11 +58,11 @@ def schema(*identifiers, **head):
 def test_a_key_of_visits_named_as_person_is_refused(how):
     frame = keyed(how)
     table = sf.read(frame, schema("pid", "encounter", person="pid"))
-    (warned,) = [one for one in table.remarks() if one.path == "attribute.pid"]
+    (warned,) = [one for one in table.doubts.remarks() if one.path == "attribute.pid"]
     assert "keys that share that part agree in every quasi-identifier" in warned.rule
     with pytest.raises(sf.SchemaError, match="keys that share that part"):
         sf.publish(table, K5)
-    assert not sf.read(frame, schema("pid", "encounter", person="pid", person_exact=True)).suspected_keys()
+    assert not sf.read(frame, schema("pid", "encounter", person="pid", person_exact=True)).doubts.suspected_keys()
 
 
 def test_a_cap_and_a_second_column_do_not_silence_it():
@@ -82,26 +82,28 @@ def test_visits_with_several_rows_are_refused():
 def test_differential_privacy_is_warned_and_not_refused():
     """A refusal that depends on what rows agree in would be a veto."""
     table = sf.read(keyed("slash"), schema("pid", "encounter", person="pid", rows_per_person=1))
-    assert table.suspected_keys()
+    assert table.doubts.suspected_keys()
     assert sf.publish(table, sf.NoisyTable(1), seed=1, allow_noise=True).claim.kind == "proved"
 
 
 def test_another_key_is_seen_beside_one_of_rows():
     frame = visits().rename({"who": "chart"}).drop("at")
     table = sf.read(frame, schema("encounter", person="encounter"))
-    (warned,) = table.suspected_keys()
+    (warned,) = table.doubts.suspected_keys()
     assert warned.path == "chart"
     assert "encounter, which `person` names, hardly repeats" in warned.rule
     assert "rows_per_person" not in warned.hint
     with pytest.raises(sf.SchemaError, match="hardly repeats"):
         sf.publish(table, K5)
-    assert not sf.read(frame, schema("encounter", person="encounter", not_person=["chart"])).suspected_keys()
-    assert not sf.read(frame, schema("encounter", person="chart")).suspected_keys()
+    assert not sf.read(frame, schema("encounter", person="encounter", not_person=["chart"])).doubts.suspected_keys()
+    assert not sf.read(frame, schema("encounter", person="chart")).doubts.suspected_keys()
 
 
 def test_cells_with_a_number_are_not_people():
     frame = keyed("slash").select("encounter", "age", "sex", "town", "illness").with_columns(n=pl.int_range(pl.len()))
-    assert [one.path for one in sf.read(frame, schema("encounter", person="encounter")).suspected_keys()] == ["n"]
+    assert [one.path for one in sf.read(frame, schema("encounter", person="encounter")).doubts.suspected_keys()] == [
+        "n"
+    ]
 
 
 def one_row_each(number=3000, *, by=(), seed=3):
@@ -131,19 +133,19 @@ ORDINARY = {
 def test_ordinary_keys_are_not_refused(how, by):
     frame = one_row_each(by=by)
     frame = frame.with_columns(pid=pl.Series([ORDINARY[how](at) for at in range(frame.height)]))
-    assert not sf.read(frame, schema("pid", person="pid")).suspected_keys()
+    assert not sf.read(frame, schema("pid", person="pid")).doubts.suspected_keys()
 
 
 def test_mutants_are_caught(monkeypatch):
     """Without the next part in order, a sorted list is one of visits; a key of rows must not be taken at its word."""
     frame = one_row_each(12_000, by=("town", "sex", "age"))
     frame = frame.with_columns(pid=pl.format("P{}", 100_000 + pl.int_range(pl.len())))
-    assert not sf.read(frame, schema("pid", person="pid")).suspected_keys()
+    assert not sf.read(frame, schema("pid", person="pid")).doubts.suspected_keys()
     with monkeypatch.context() as mutant:
         mutant.setattr(suspected_keys, "_SORTED", 2)
-        assert sf.read(frame, schema("pid", person="pid")).suspected_keys()
+        assert sf.read(frame, schema("pid", person="pid")).doubts.suspected_keys()
     table = sf.read(visits().drop("at").rename({"who": "chart"}), schema("encounter", person="encounter"))
-    assert table.suspected_keys()
+    assert table.doubts.suspected_keys()
     with monkeypatch.context() as mutant:
-        mutant.setattr("sfumato.counts.table.keys_beside", lambda *_, **__: [])
-        assert not table.suspected_keys()
+        mutant.setattr("sfumato.counts.doubts.keys_beside", lambda *_, **__: [])
+        assert not table.doubts.suspected_keys()

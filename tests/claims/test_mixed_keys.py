@@ -29,7 +29,7 @@ def read(frame, **options):
 
 
 def mixed(frame):
-    return [one for one in read(frame).remarks() if WORDS in one.rule]
+    return [one for one in read(frame).doubts.remarks() if WORDS in one.rule]
 
 
 def families(rng, number=300):
@@ -103,7 +103,7 @@ def test_the_library_warns_when_it_publishes(method, options):
 def test_under_differential_privacy_the_library_neither_warns_nor_refuses():
     """A warning can be turned into an error (`python -W error`), and that would depend on the rows."""
     table = read(families(np.random.default_rng(0)), source="public", rows_per_person=2)
-    assert table.doubts()
+    assert table.doubts.of_classes()
     with warnings.catch_warnings():
         warnings.simplefilter("error", PublicationWarning)
         sf.publish(table, sf.NoisyTable(1), seed=1)
@@ -158,7 +158,7 @@ def births(*, shared=True, column="mother_id", answer=()):
 
 
 def others(table):
-    return [problem.path for problem in table.doubts() if "key of other people" in problem.rule]
+    return [problem.path for problem in table.doubts.of_classes() if "key of other people" in problem.rule]
 
 
 def test_a_key_of_other_people_beside_that_of_person_is_named():
@@ -200,7 +200,7 @@ def test_a_declared_code_for_no_answer_is_not_another_year_of_birth():
             "ill": {"role": "sensitive", "values": ["a", "b"]},
         }
         table = sf.read(frame, sf.Schema.parse({"name": "t", "person": "file", "attribute": columns}))
-        return [one for one in table.remarks() if WORDS in one.rule]
+        return [one for one in table.doubts.remarks() if WORDS in one.rule]
 
     assert remarks()  # a year of its own, until the schema says what it means
     assert remarks(missing=["9999"]) == []
@@ -224,7 +224,7 @@ def test_what_was_seen_in_the_first_rows_is_said_of_them(monkeypatch):
         {"file": [f"K{at // 2}" for at in range(60)], "dob": [f"19{40 + at}-0{1 + at % 9}-11" for at in range(60)]}
     ).with_columns(sex=pl.lit("f"), town=pl.lit("Bonn"), ill=pl.lit("a"))
     (whole,) = mixed(frame)
-    monkeypatch.setattr("sfumato.counts.row_groups._FIRST_ROWS", 40)
+    monkeypatch.setattr("sfumato.counts.row_groups.FIRST_ROWS", 40)
     (part,) = mixed(frame)
     assert ("of 30 keys" in whole.rule, "first" in whole.rule) == (True, False)
     assert "in the first 40 rows of 20 keys" in part.rule

@@ -59,13 +59,13 @@ def test_a_person_anywhere_in_a_code_of_rows_is_refused(how):
     frame = coded(how)
     for described in (schema(), schema({"source": {"role": "identifier"}})):
         table = sf.read(frame, described)
-        (found,) = table.suspected_keys()
+        (found,) = table.doubts.suspected_keys()
         assert "of one person do: up to" in found.rule
         assert "column of its own" in found.hint
         with pytest.raises(sf.SchemaError, match="as the rows of one person do"):
             sf.publish(table, K5)
-    assert not sf.read(frame, schema(not_person=["source"])).suspected_keys()
-    (named,) = sf.read(frame, schema({"source": {"role": "identifier"}}, person="source")).suspected_keys()
+    assert not sf.read(frame, schema(not_person=["source"])).doubts.suspected_keys()
+    (named,) = sf.read(frame, schema({"source": {"role": "identifier"}}, person="source")).doubts.suspected_keys()
     assert "agree in every quasi-identifier" in named.rule
 
 
@@ -80,7 +80,7 @@ def test_contracts_of_people_with_several_jobs_are_refused(named):
     ).drop("who", "at", "encounter")
     job = {"job": {"role": "quasi", "values": ["clerk", "cook", "driver", "nurse"]}, "contract": {"role": "identifier"}}
     table = sf.read(frame, schema(job, **({"person": "contract"} if named else {})))
-    (found,) = table.suspected_keys()
+    (found,) = table.doubts.suspected_keys()
     assert "agree or nearly agree in 3 of 4 quasi-identifiers" in found.rule
     with pytest.raises(sf.SchemaError, match="nearly agree in 3 of 4"):
         sf.publish(table, K5)
@@ -88,7 +88,7 @@ def test_contracts_of_people_with_several_jobs_are_refused(named):
 
 def test_differential_privacy_is_warned_and_not_refused():
     table = sf.read(coded("file"), schema(source="public"))
-    assert [one.path for one in table.remarks() if "column of its own" in (one.hint or "")] == ["source"]
+    assert [one.path for one in table.doubts.remarks() if "column of its own" in (one.hint or "")] == ["source"]
     assert sf.publish(table, sf.NoisyTable(1), seed=1, allow_noise=True).claim.kind == "proved"
 
 
@@ -136,27 +136,27 @@ def with_codes(how, frame, seed=1):
 def test_codes_of_one_row_each_are_not_refused(how, by):
     for number in (300, 2000):
         frame = with_codes(how, one_each(number, by=by))
-        assert not sf.read(frame, schema()).suspected_keys()
-        assert not sf.read(frame, schema({"source": {"role": "identifier"}}, person="source")).suspected_keys()
+        assert not sf.read(frame, schema()).doubts.suspected_keys()
+        assert not sf.read(frame, schema({"source": {"role": "identifier"}}, person="source")).doubts.suspected_keys()
 
 
 def test_mutants_are_caught(monkeypatch):
     """Without runs the middle of a code is not seen; without the order a sorted list is one of visits."""
     table = sf.read(coded("query"), schema())
-    assert table.suspected_keys()
+    assert table.doubts.suspected_keys()
     with monkeypatch.context() as mutant:
         mutant.setattr(code_parts, "_runs_of", lambda *_: [])
-        assert not table.suspected_keys()
+        assert not table.doubts.suspected_keys()
     frame = with_codes("clinic, page, line", one_each(2000, by=("town", "sex", "age")))
-    assert not sf.read(frame, schema()).suspected_keys()
+    assert not sf.read(frame, schema()).doubts.suspected_keys()
     with monkeypatch.context() as mutant:
         mutant.setattr(suspected_keys, "_share_next", lambda *_: 0.0)
-        assert sf.read(frame, schema()).suspected_keys()
+        assert sf.read(frame, schema()).doubts.suspected_keys()
     pair = with_codes("age, sex", one_each(2000))
-    assert not sf.read(pair, schema()).suspected_keys()
+    assert not sf.read(pair, schema()).doubts.suspected_keys()
     with monkeypatch.context() as mutant:
         mutant.setattr(suspected_keys, "_follows_from", lambda *_, **__: False)
-        assert sf.read(pair, schema()).suspected_keys()
+        assert sf.read(pair, schema()).doubts.suspected_keys()
 
 
 # -- one name in two ways ------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def court(frame, **said):
 def test_a_name_in_two_ways_is_refused(short):
     """ "Anna Jansen" and "JANSEN, A.", born on one day and alike in all else, counted as two people."""
     table = court(defendants(short))
-    (found,) = table.suspected_keys()
+    (found,) = table.doubts.suspected_keys()
     assert found.path == "attribute.name"
     assert "its initial and surname" in found.rule
     assert "write each person's name in one way" in found.hint
@@ -216,7 +216,7 @@ def test_a_name_in_two_ways_is_refused(short):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_names_in_one_way_are_not_refused(seed):
-    assert court(defendants(seed=seed)).suspected_keys() == []
+    assert court(defendants(seed=seed)).doubts.suspected_keys() == []
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -233,9 +233,9 @@ def test_of_addresses_under_two_domains_the_mailbox_is_named(seed):
         mail=pl.Series([names[who] + str(at) for who, at in zip(frame["who"], domains, strict=True)])
     )
     said = {"name": "t", "source": "public", "person": "mail", "attribute": {**QUASI, "mail": {"role": "identifier"}}}
-    (found,) = sf.read(frame.drop("who", "at", "encounter"), sf.Schema.parse(said)).suspected_keys()
+    (found,) = sf.read(frame.drop("who", "at", "encounter"), sf.Schema.parse(said)).doubts.suspected_keys()
     assert "the part of it before the @" in found.rule
     assert "up to 2 keys" in found.rule
     boxes = frame.with_columns(box=pl.col("mail").str.extract("^(.*)@")).drop("who", "at", "encounter", "mail")
     said = said | {"person": "box", "attribute": {**QUASI, "box": {"role": "identifier"}}}
-    assert sf.read(boxes, sf.Schema.parse(said)).suspected_keys() == []
+    assert sf.read(boxes, sf.Schema.parse(said)).doubts.suspected_keys() == []

@@ -463,7 +463,7 @@ def test_accents_of_a_name_do_not_make_two_people_of_one_where_the_rest_agrees()
 
 
 def test_a_mutant_that_keeps_accents_is_caught(monkeypatch):
-    monkeypatch.setattr(people, "_without_accents", lambda keys, **_: keys)
+    monkeypatch.setattr("sfumato.counts.key_spellings._without_accents", lambda keys, **_: keys)
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         test_accents_of_a_name_do_not_make_two_people_of_one_where_the_rest_agrees()
 
@@ -510,8 +510,8 @@ def test_nines_are_no_key_unless_the_steward_says_so():
 
 def test_a_key_with_very_many_rows_is_warned_of():
     keys = [f"q{at // 2}" for at in range(400)]
-    assert not sf.read(keyed_by(*keys), schema()).remarks()
-    said = sf.read(keyed_by(*keys, *["q4711"] * 60), schema()).remarks()
+    assert not sf.read(keyed_by(*keys), schema()).doubts.remarks()
+    said = sf.read(keyed_by(*keys, *["q4711"] * 60), schema()).doubts.remarks()
     assert [problem.path for problem in said] == ["person"]
     assert "60 rows" in said[0].rule
     assert "q4711" not in str(said[0])
@@ -528,11 +528,11 @@ def test_a_key_that_is_written_for_no_key_is_refused(filler):
     with pytest.raises(sf.SchemaError, match="the most frequent key, of 5 rows") as error:
         sf.publish(table, K3)
     assert filler not in str(error.value).replace("000000", "")
-    assert any("of 5 rows" in problem.rule for problem in table.remarks())
+    assert any("of 5 rows" in problem.rule for problem in table.doubts.remarks())
     assert table.people == 41
-    assert not sf.read(keyed_by(*keys, *[filler] * 5), schema(person_exact=True)).suspected_keys()
+    assert not sf.read(keyed_by(*keys, *[filler] * 5), schema(person_exact=True)).doubts.suspected_keys()
     few = 3  # not twice the rows of the next one
-    assert not sf.read(keyed_by(*keys, *[filler] * few), schema()).suspected_keys()
+    assert not sf.read(keyed_by(*keys, *[filler] * few), schema()).doubts.suspected_keys()
 
 
 def test_a_frequent_key_is_never_a_reason_to_withhold_a_private_table():
@@ -542,7 +542,7 @@ def test_a_frequent_key_is_never_a_reason_to_withhold_a_private_table():
     for others in ([], ["777777"] * 4):
         table = sf.read(keyed_by(*keys, *["000000"] * 6, *others), public)
         assert table.people == 41 + bool(others)
-        table.refuse_repeated_keys()  # all that a proved claim asks
+        table.doubts.refuse_repeated_keys()  # all that a proved claim asks
 
 
 @pytest.mark.parametrize(
@@ -561,12 +561,12 @@ def test_a_frequent_key_is_never_a_reason_to_withhold_a_private_table():
 )
 def test_keys_that_begin_at_zero_and_frequent_people_are_people(keys, frequent):
     table = sf.read(keyed_by(*keys, *[frequent] * 6), schema())
-    assert not [problem for problem in table.suspected_keys() if "most frequent key" in problem.rule]
+    assert not [problem for problem in table.doubts.suspected_keys() if "most frequent key" in problem.rule]
 
 
 def test_a_mutant_that_takes_any_frequent_key_for_a_filler_is_caught(monkeypatch):
     monkeypatch.setattr(people, "_filler", lambda _, __, rows: int(rows.max()))
-    assert sf.read(keyed_by(*range(60), *[31] * 8), schema()).suspected_keys()
+    assert sf.read(keyed_by(*range(60), *[31] * 8), schema()).doubts.suspected_keys()
 
 
 def test_numbers_of_cases_and_hexadecimal_codes_are_not_days_or_powers():

@@ -235,7 +235,7 @@ def test_categories_that_many_people_share_are_not_refused(words, style, role, t
     values = [style(word) for word in words]
     read = table(values * 40, role)
     assert not refused(read, K5, tmp_path)
-    assert not any("names of people" in one.rule or "name of a person" in one.rule for one in read.remarks())
+    assert not any("names of people" in one.rule or "name of a person" in one.rule for one in read.doubts.remarks())
 
 
 def test_a_known_column_may_have_rare_words_and_a_column_of_names_may_not():
@@ -366,7 +366,7 @@ def test_single_names_are_refused(names, style, role, tmp_path):
     read = table([style(name) for name in names] * 40, role, name="complaint_about")
     assert refused(read, K5, tmp_path)
     if role != "quasi":
-        assert any("like the name of a person" in one.rule for one in read.remarks())
+        assert any("like the name of a person" in one.rule for one in read.doubts.remarks())
 
 
 CELLS = ["asthma / Anna Zaphodix", "see wife of Anna Visser", "flu (Peter J. Prefect)", "lives with mrs anna bakker"]
@@ -400,7 +400,7 @@ def test_one_cell_with_a_name_among_categories_is_refused(cell, role, tmp_path):
     values = ["asthma", "flu", "gout", "migraine"] * 100
     read = table([*values, cell], role)
     assert refused(read, K5, tmp_path)
-    assert "Zaphodix" not in str(read.remarks())
+    assert "Zaphodix" not in str(read.doubts.remarks())
 
 
 @pytest.mark.parametrize("cell", ORDINARY)

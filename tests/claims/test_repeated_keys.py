@@ -41,7 +41,7 @@ def visits(
 
 
 def asked(frame: pl.DataFrame, **more) -> list:
-    return sf.read(frame, schema(**more)).repeated_keys()
+    return sf.read(frame, schema(**more)).doubts.repeated_keys()
 
 
 AT_THE_BOUND = {
@@ -96,7 +96,7 @@ def test_a_mutant_that_reads_no_rows_and_one_that_reads_other_columns_are_caught
         assert "all rows agree" in wrong()
     with monkeypatch.context() as mutant:
         mutant.setattr(other_keys, "repeated_keys", lambda *_: [])
-        mutant.setattr("sfumato.counts.table.repeated_keys", lambda *_: [])
+        mutant.setattr("sfumato.counts.doubts.repeated_keys", lambda *_: [])
         assert "all rows agree" in wrong()
 
 

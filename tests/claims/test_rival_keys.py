@@ -85,7 +85,7 @@ def _schema(person: str, *others: str, not_person: str = "") -> sf.Schema:
 def test_a_second_key_whose_rows_agree_is_refused(other: str, subject: str) -> None:
     frame = two_keys(other, subject)
     wrong = sf.read(frame, _schema(other, subject))
-    (warned,) = [one for one in wrong.remarks() if one.path == f"attribute.{subject}"]
+    (warned,) = [one for one in wrong.doubts.remarks() if one.path == f"attribute.{subject}"]
     assert f"those of {other}, which `person` names, do not" in warned.rule
     with pytest.raises(sf.SchemaError, match=subject):
         sf.publish(wrong, sf.Mondrian(sf.KAnonymity(5)))
@@ -112,7 +112,7 @@ def cards(each: int, *, shared: str = "name") -> pl.DataFrame:
 def test_several_keys_of_one_name_that_agree_are_refused() -> None:
     """A card for each year: 600 people were counted where there are 200."""
     table = sf.read(cards(3), _schema("card_no", "name"))
-    (warned,) = table.suspected_keys()
+    (warned,) = table.doubts.suspected_keys()
     assert warned.path == "attribute.name"
     assert "one row of each card_no, which `person` names, is compared" in warned.rule
     with pytest.raises(sf.SchemaError, match="one row of each card_no"):
@@ -136,7 +136,7 @@ def test_several_keys_of_one_birthday_and_column_are_refused() -> None:
     )
     answer = f'name = "t"\nperson = "card_no"\n{columns.replace("attribute.age", "attribute.born")}'
     table = sf.read(frame.drop("name", "age"), sf.Schema.parse(tomllib.loads(answer)))
-    (warned,) = table.suspected_keys()
+    (warned,) = table.doubts.suspected_keys()
     assert warned.path == "attribute.born"
     assert "one row of each card_no" in warned.rule
     others = [_birthday(draw.randint(0, 10**6)) for _ in range(frame.height)]
@@ -144,7 +144,7 @@ def test_several_keys_of_one_birthday_and_column_are_refused() -> None:
         born=pl.Series(others[: frame["card_no"].n_unique()])
     )
     apart = sf.read(frame.drop("name", "age", "born").join(loose, on="card_no"), table.schema)
-    assert apart.suspected_keys() == []
+    assert apart.doubts.suspected_keys() == []
 
 
 def _birthday(at: int) -> str:
@@ -165,13 +165,13 @@ def test_several_keys_of_one_name_in_two_columns_are_refused(changes: bool) -> N
     names = ("first", "last")
     for passed in ("", "first", "last"):  # true of either, and no reason why rows of both agree
         table = sf.read(frame.drop("name"), _schema("card_no", *names, not_person=passed))
-        (warned,) = table.suspected_keys()
+        (warned,) = table.doubts.suspected_keys()
         assert "together with last" in warned.rule
         assert 'person = ["first", "last"]' in str(warned)
         assert "copies_are_people" in str(warned)
     plain = _schema("card_no", *names)
-    assert sf.read(frame.drop("name"), replace(plain, copies_are_people=True)).suspected_keys() == []
-    assert sf.read(frame.drop("name"), replace(plain, person=names)).suspected_keys() == []
+    assert sf.read(frame.drop("name"), replace(plain, copies_are_people=True)).doubts.suspected_keys() == []
+    assert sf.read(frame.drop("name"), replace(plain, person=names)).doubts.suspected_keys() == []
 
 
 def patients(number: int = 6000, *, visits: tuple[int, ...] = (1, 2, 4), surnames: int = 400) -> pl.DataFrame:
@@ -201,7 +201,7 @@ def test_names_and_a_birthday_that_repeat_are_a_person() -> None:
     """Each column of the name is nobody's key, so `not_person` is true of it; together they are the patient."""
     frame = patients()
     table = sf.read(frame, _listed(rows_per_person=1, not_person=list(NAMED)))
-    (found,) = table.suspected_keys()
+    (found,) = table.doubts.suspected_keys()
     assert "repeats together with surname, DOB: up to 4 rows" in found.rule
     assert 'person = ["First name", "surname", "DOB"]' in found.hint
     with pytest.raises(sf.SchemaError, match="together with surname, DOB"):
@@ -209,14 +209,14 @@ def test_names_and_a_birthday_that_repeat_are_a_person() -> None:
     keyed = sf.publish(sf.read(frame, _listed(person=list(NAMED))), sf.Mondrian(sf.KAnonymity(5)))
     assert keyed.people.everyone == frame.select(NAMED).n_unique()
     for answer in ({"rows_per_person": 4}, {"rows_per_person": 1, "copies_are_people": True}):
-        assert sf.read(frame, _listed(not_person=list(NAMED), **answer)).suspected_keys() == []
+        assert sf.read(frame, _listed(not_person=list(NAMED), **answer)).doubts.suspected_keys() == []
 
 
 @pytest.mark.parametrize("number", [300, 20_000])
 def test_people_with_one_row_each_may_share_a_name_and_a_birthday(number: int) -> None:
     frame = patients(number, visits=(1,), surnames=4)
     table = sf.read(frame, _listed(rows_per_person=1, not_person=list(NAMED)))
-    assert table.suspected_keys() == []
+    assert table.doubts.suspected_keys() == []
 
 
 def test_a_person_shown_by_three_columns_together_is_refused() -> None:
@@ -229,11 +229,11 @@ def test_a_person_shown_by_three_columns_together_is_refused() -> None:
         rows += [{**key, **same, "illness": draw.choice(["flu", "gout"])} for _ in range(draw.choice([1, 3]))]
     frame = pl.DataFrame(rows).sample(fraction=1, shuffle=True, seed=1)
     described = {"name": "t", "rows_per_person": 1, "attribute": tomllib.loads(COLUMNS)["attribute"]}
-    (found,) = sf.read(frame, sf.Schema.parse(described)).suspected_keys()
+    (found,) = sf.read(frame, sf.Schema.parse(described)).doubts.suspected_keys()
     assert "together with cohort and running" in found.rule
     assert 'person = ["clinic", "cohort", "running"]' in found.hint
     loose = frame.with_columns(running=pl.col("running").shuffle(seed=2))
-    assert sf.read(loose, sf.Schema.parse(described)).suspected_keys() == []
+    assert sf.read(loose, sf.Schema.parse(described)).doubts.suspected_keys() == []
 
 
 def test_mutants_that_count_keys_of_one_person_as_people_are_caught(monkeypatch) -> None:
@@ -241,7 +241,11 @@ def test_mutants_that_count_keys_of_one_person_as_people_are_caught(monkeypatch)
         test_several_keys_of_one_name_in_two_columns_are_refused(changes=False)
 
     for name, mutant, caught_by in [
-        ("sfumato.counts.table.keys_beside", lambda *_, **__: [], test_several_keys_of_one_name_that_agree_are_refused),
+        (
+            "sfumato.counts.doubts.keys_beside",
+            lambda *_, **__: [],
+            test_several_keys_of_one_name_that_agree_are_refused,
+        ),
         ("sfumato.counts.suspected_keys._several_columns", lambda *_: [], two_names_are_refused),
         (
             "sfumato.counts.suspected_keys._named_people",
@@ -279,19 +283,19 @@ def test_keys_that_are_objects_are_compared_too() -> None:
         sf.read(one, _schema("card_no", "name")) for one in (objects, frame.to_pandas().assign(card_no=mixed))
     ):
         assert table.people == 600
-        assert [one.path for one in table.suspected_keys()] == ["attribute.name"]
+        assert [one.path for one in table.doubts.suspected_keys()] == ["attribute.name"]
 
 
 def test_children_of_one_mother_and_readers_with_one_card_are_people() -> None:
-    assert sf.read(cards(3, shared="mother_id"), _schema("card_no", "mother_id")).suspected_keys() == []
-    assert sf.read(cards(1), _schema("card_no", "name")).suspected_keys() == []
+    assert sf.read(cards(3, shared="mother_id"), _schema("card_no", "mother_id")).doubts.suspected_keys() == []
+    assert sf.read(cards(1), _schema("card_no", "name")).doubts.suspected_keys() == []
 
 
 def test_a_key_of_visits_is_no_rival_of_a_person_who_grows_older() -> None:
     frame = two_keys("doctor_id", "patient_id").with_columns(visit_id=pl.int_range(pl.len()) // 2)
     frame = frame.sort("patient_id").with_columns(visit_id=pl.int_range(pl.len()) // 2)
     frame = frame.with_columns(age=pl.col("age") + pl.int_range(pl.len()) % 3)
-    assert sf.read(frame, _schema("patient_id", "visit_id", "doctor_id")).suspected_keys() == []
+    assert sf.read(frame, _schema("patient_id", "visit_id", "doctor_id")).doubts.suspected_keys() == []
 
 
 def _mixed(number: int, keys: int = 300) -> pl.DataFrame:
@@ -310,7 +314,9 @@ def _mixed(number: int, keys: int = 300) -> pl.DataFrame:
 )
 def test_keys_that_stand_for_several_people_are_reported(number: int, keys: int, warned: int) -> None:
     said = [
-        one for one in sf.read(_mixed(number, keys), _schema("patient_id")).remarks() if "several people" in one.rule
+        one
+        for one in sf.read(_mixed(number, keys), _schema("patient_id")).doubts.remarks()
+        if "several people" in one.rule
     ]
     assert [one.count for one in said] == ([warned] if warned else [])
 
@@ -318,7 +324,7 @@ def test_keys_that_stand_for_several_people_are_reported(number: int, keys: int,
 def test_people_who_move_are_not_reported_as_several() -> None:
     frame = _mixed(0)
     moved = frame.with_columns(town=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("d")).otherwise("town"))
-    assert not [one for one in sf.read(moved, _schema("patient_id")).remarks() if "several people" in one.rule]
+    assert not [one for one in sf.read(moved, _schema("patient_id")).doubts.remarks() if "several people" in one.rule]
 
 
 def test_a_missing_value_is_not_another_person() -> None:
@@ -330,4 +336,4 @@ def test_a_missing_value_is_not_another_person() -> None:
         sex=pl.when(second).then(pl.lit("unknown")).otherwise("sex"), town=pl.when(second).then(None).otherwise("town")
     )
     table = sf.read(lacking, sf.Schema.parse(tomllib.loads(answer)))
-    assert not [one for one in table.remarks() if "several people" in one.rule]
+    assert not [one for one in table.doubts.remarks() if "several people" in one.rule]

@@ -51,7 +51,7 @@ def visits(seed=1):
 
 
 def paths(read):
-    return [problem.path for problem in read.suspected_keys()]
+    return [problem.path for problem in read.doubts.suspected_keys()]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -127,10 +127,10 @@ def test_rows_that_agree_in_every_quasi_identifier_are_refused(seed):
     read = prescriptions(seed)
     with pytest.raises(sf.SchemaError, match="rows agree in every quasi-identifier, far more often than by chance"):
         sf.publish(read, K5)
-    assert any("far more often" in problem.rule for problem in read.remarks())
+    assert any("far more often" in problem.rule for problem in read.doubts.remarks())
     said = dataclasses.replace(read.schema, copies_are_people=True)
-    assert sf.Table.from_codes(said, read.codes()).alike() == []
-    assert prescriptions(seed, most=1).alike() == []
+    assert sf.Table.from_codes(said, read.codes()).doubts.alike() == []
+    assert prescriptions(seed, most=1).doubts.alike() == []
 
 
 def resits(seed=1, again=0.25):
@@ -170,26 +170,26 @@ SAID = [
 def test_that_a_birthday_is_no_person_does_not_explain_rows_that_agree(said, birth):
     """It is true of every birthday. Only that the rows are different people explains it, and that is asked for."""
     read = exam(resits(), birth=birth, **said)
-    (found,) = read.suspected_keys()
+    (found,) = read.doubts.suspected_keys()
     assert found.path == "attribute.birth"
     assert "not_person" not in found.hint
     assert "copies_are_people = true" in found.hint
     with pytest.raises(sf.SchemaError, match="as the rows of one person do"):
         sf.publish(read, K5)
     yes = exam(resits(), birth=birth, **said, copies_are_people=True)
-    assert yes.suspected_keys() == []
+    assert yes.doubts.suspected_keys() == []
     assert sf.publish(yes, K5).rows == resits().height
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_exams_sat_once_are_not_refused(seed):
     for said in SAID:
-        assert exam(resits(seed, again=0), **said).suspected_keys() == []
+        assert exam(resits(seed, again=0), **said).doubts.suspected_keys() == []
 
 
 def test_what_tells_rows_apart_does_not_explain_that_they_agree():
     for read in (marks(), waves()):
-        (found,) = read.suspected_keys()
+        (found,) = read.doubts.suspected_keys()
         assert "not_person" not in found.hint
         said = dataclasses.replace(read.schema, not_person=(found.path,))
         assert [one.path for one in suspected_keys.suspected_keys(read._encoded.source, said)] == [found.path]
@@ -201,7 +201,7 @@ def test_tables_of_people_with_one_row_each_agree_no_more_than_by_chance():
     adult, census = sf.datasets.adult("test"), sf.datasets.census(5000)
     for read in (adult, census):
         for quasi in ([a.name for a in read.schema.quasi], [a.name for a in read.schema.quasi][:2]):
-            assert read.with_roles(quasi=quasi).alike() == []
+            assert read.with_roles(quasi=quasi).doubts.alike() == []
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -230,7 +230,7 @@ def test_people_with_one_row_each_are_not_refused(seed):
         }
     )
     assert paths(table(matched, birth=BIRTH, sex=SEX, ill=ILL)) == []
-    assert sf.datasets.adult("test").suspected_keys() == []
+    assert sf.datasets.adult("test").doubts.suspected_keys() == []
 
 
 def test_who_says_so_may_publish():
@@ -262,7 +262,7 @@ def test_mutants_are_caught(monkeypatch):
         assert paths(waves()) == []
     with monkeypatch.context() as mutant:
         mutant.setattr(copies, "_TIMES_ALIKE", 10**6)
-        assert prescriptions().alike() == []
+        assert prescriptions().doubts.alike() == []
     with monkeypatch.context() as mutant:
         mutant.setattr(suspected_keys, "explained_share", lambda *_, **__: 0.0)
         assert paths(visits()) == []
@@ -270,7 +270,7 @@ def test_mutants_are_caught(monkeypatch):
 
 def test_what_tells_rows_of_a_person_apart_and_days_are_not_proposed_as_person():
     for read in (marks(), waves(), visits()):
-        for problem in read.suspected_keys():
+        for problem in read.doubts.suspected_keys():
             for name in ("subject", "visit", "birth"):
                 assert f'person = "{name}"' not in problem.hint
     assert 'person = "code"' in suspected_keys.key_hint(["code"])

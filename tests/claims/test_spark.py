@@ -253,7 +253,10 @@ def test_a_key_of_everybody_without_one_is_found_on_workers(top: str, beside: st
     assert {60 for _ in found} == {one for one in (there.filler, there.crowd) if one}
     table = sf.read(frame_of(sail(), frame), OF_PEOPLE, driver_cells=50)
     for told in ("is counted as one person", "one sign again and again"):
-        said = [[p.rule for p in (*one.suspected_keys(), *one.doubts()) if told in p.rule] for one in (table, here)]
+        said = [
+            [p.rule for p in (*one.doubts.suspected_keys(), *one.doubts.of_classes()) if told in p.rule]
+            for one in (table, here)
+        ]
         assert said[0] == said[1]
     if "sign" in found:
         with pytest.raises(sf.SchemaError, match="one sign again and again"):

@@ -41,7 +41,7 @@ def people(seed=3, number=250, most=9):
 def answer(frame, described):
     """What check warns of or refuses, by column."""
     problems = sf.check(frame, described)
-    return problems or list(sf.read(frame, described).remarks())
+    return problems or list(sf.read(frame, described).doubts.remarks())
 
 
 @pytest.mark.parametrize("name", ["patient_id", "actor"])
@@ -65,8 +65,8 @@ def test_the_second_look_at_a_table_says_the_same():
     frame = people().with_columns(clinic=pl.format("c{}", pl.col("person") // 8)).drop("person", "at")
     frame = frame.with_columns(age=pl.col("clinic").str.slice(1).cast(int), sex=pl.lit("F"), town=pl.lit("Breda"))
     table = sf.read(frame, schema({"clinic": {"role": "identifier"}}))
-    assert (found := [str(one) for one in table.repeated_keys()])
-    assert found == [str(one) for one in table.repeated_keys()]
+    assert (found := [str(one) for one in table.doubts.repeated_keys()])
+    assert found == [str(one) for one in table.doubts.repeated_keys()]
 
 
 def test_a_hint_proposes_no_number_read_off_the_data():
@@ -168,7 +168,7 @@ def test_answers_left_out_do_not_hide_a_person(gaps, gap):
     assert "agree in every quasi-identifier" in found.rule
     passed = of_panel(not_person=["strange"])
     assert not [one for one in answer(frame, passed) if one.path == "strange"]
-    assert not sf.read(frame, passed).suspected_keys()
+    assert not sf.read(frame, passed).doubts.suspected_keys()
 
 
 @pytest.mark.parametrize("moves", [0.03, 0.06, 0.1])

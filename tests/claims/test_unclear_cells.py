@@ -29,7 +29,7 @@ def number(cells, **form):
 
 
 def named(read):
-    return [problem.path for problem in read.unclear()]
+    return [problem.path for problem in read.doubts.unclear()]
 
 
 OPEN = [f"{1 + at % 12:02}/{1 + at % 11:02}/2020" for at in range(60)]
@@ -39,7 +39,7 @@ OPEN = [f"{1 + at % 12:02}/{1 + at % 11:02}/2020" for at in range(60)]
 def test_dates_that_nothing_settles_are_named(form, tmp_path):
     read = dates(form, OPEN)
     assert named(read) == ["attribute.seen"]
-    assert "attribute.seen" in [problem.path for problem in read.remarks()]
+    assert "attribute.seen" in [problem.path for problem in read.doubts.remarks()]
     sf.publish(read, K5, save_to=tmp_path / "out")
     assert "no cell of the file rules out" in (tmp_path / "out" / "dictionary.md").read_text("utf-8")
 
@@ -104,7 +104,7 @@ def test_amounts_in_two_currencies_are_named(units, asked, tmp_path):
     assert ("units: are amounts in" in sf.draft(tmp_path / "t.csv")) == asked
     read = number(cells, units=units)
     assert named(read) == (["attribute.seen"] if asked else [])
-    assert ("as if they were one currency" in str(read.unclear())) == asked
+    assert ("as if they were one currency" in str(read.doubts.unclear())) == asked
     one = number([cell.replace(units[-1], units[0]) for cell in cells], units=units)
     assert named(one) == []  # declared, but only one of them occurs
 

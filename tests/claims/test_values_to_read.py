@@ -30,7 +30,7 @@ def test_names_of_people_are_warned_of_and_need_a_yes(role, tmp_path):
     values = {"contact": {"role": role, "values": ["none", *NAMES]}}
     contact = [NAMES[at] if at < 20 else "none" for at in range(400)]
     read = table(values, {"contact": contact})
-    said = [problem for problem in read.remarks() if problem.path == "attribute.contact"]
+    said = [problem for problem in read.doubts.remarks() if problem.path == "attribute.contact"]
     assert [problem.rows for problem in said] == [20]
     assert "20 rows have values that look like the name of a person" in said[0].rule
     assert "Becker" not in str(said[0])
@@ -47,7 +47,7 @@ def test_a_title_makes_a_name_in_however_many_rows_it_stands(name, tmp_path):
     """Who reported a case was published by name, a category like the others because it stood in many rows."""
     values = ["school", "neighbour", name]
     read = table({"by": {"role": "sensitive", "values": values}}, {"by": [values[at % 3] for at in range(600)]})
-    said = [problem for problem in read.remarks() if problem.path == "attribute.by"]
+    said = [problem for problem in read.doubts.remarks() if problem.path == "attribute.by"]
     assert [problem.rows for problem in said] == [200]
     with pytest.raises(sf.ReleaseError, match="200 rows have values that look like the name of a person"):
         sf.publish(read, K5, save_to=tmp_path / "a")
@@ -59,21 +59,21 @@ def test_a_title_makes_a_name_in_however_many_rows_it_stands(name, tmp_path):
 def test_titles_alone_and_categories_with_such_words_are_not_names(tmp_path):
     values = ["Frau", "Herr", "Prof. Dr.", "MS Typ", "Dr. h.c.", "Miss 1", "frau und kind"]
     read = table({"by": {"role": "sensitive", "values": values}}, {"by": [values[at % 7] for at in range(400)]})
-    assert not read.remarks()
+    assert not read.doubts.remarks()
     sf.publish(read, K5, save_to=tmp_path / "a")
 
 
 def test_places_and_categories_are_not_names(tmp_path):
     places = ["South Holland", "New York", "High School", "HIV", "type two", "Grade A1", "none"]
     read = table({"place": {"role": "sensitive", "values": places}}, {"place": [places[at % 7] for at in range(400)]})
-    assert not read.remarks()
+    assert not read.doubts.remarks()
     sf.publish(read, K5, save_to=tmp_path / "a")
 
 
 def test_check_warns_of_spellings_that_publish_refuses():
     values = {"illness": {"role": "sensitive", "values": ["HIV", "hiv", "flu"]}}
     read = table(values, {"illness": [["HIV", "hiv", "flu"][at % 3] for at in range(300)]})
-    said = read.remarks()
+    said = read.doubts.remarks()
     assert [problem.path for problem in said] == ["attribute.illness"]
     with pytest.raises(sf.SchemaError) as refused:
         sf.publish(read, sf.Mondrian(sf.LDiversity(2)))
@@ -85,7 +85,7 @@ def test_decimals_that_are_rounded_down_are_named(decimal, cells, tmp_path):
     """A mean of 26.10 became 25.60, and the dictionary said that the numbers are published as they are."""
     column = {"bmi": {"role": "sensitive", "kind": "numeric", "range": [0, 80], "step": 1, "decimal": decimal}}
     read = table(column, {"bmi": [cells[at % 3] for at in range(300)]})
-    said = read.remarks()
+    said = read.doubts.remarks()
     assert [(problem.path, problem.rows) for problem in said] == [("attribute.bmi", 100)]
     assert "rounded down to whole numbers" in said[0].rule
     sf.publish(read, K5, save_to=tmp_path / "a", format="csv", allow_fingerprints=True)
@@ -93,7 +93,7 @@ def test_decimals_that_are_rounded_down_are_named(decimal, cells, tmp_path):
     assert "decimals, where the data had any, are rounded down" in text
     assert "published as it is" not in text
     finer = {"bmi": {**column["bmi"], "step": "0.1"}}
-    assert not table(finer, {"bmi": [cells[at % 3] for at in range(300)]}).remarks()
+    assert not table(finer, {"bmi": [cells[at % 3] for at in range(300)]}).doubts.remarks()
 
 
 @pytest.mark.parametrize("source", ["public", "data"])
@@ -199,7 +199,7 @@ def test_a_claim_does_not_count_missing_as_another_value_than_its_spelling(tmp_p
     values = {"illness": {"role": "sensitive", "values": ["none", "nuts", "latex"], "missing": ["None"]}}
     illness = [["none", "None", "nuts", "None", "none", "latex"][at % 6] for at in range(300)]
     data = table(values, {"illness": illness})
-    assert "attribute.illness.missing" in [problem.path for problem in data.remarks()]
+    assert "attribute.illness.missing" in [problem.path for problem in data.doubts.remarks()]
     with pytest.raises(sf.SchemaError, match="1 text that means missing differs from a listed value only in case"):
         sf.publish(data, sf.Mondrian(sf.LDiversity(2)))
     frame = pl.DataFrame({"age": ["*"] * 300, "sex": ["*"] * 300, "illness": illness})
@@ -282,7 +282,7 @@ def test_a_public_range_that_ends_where_the_rows_do_is_asked_about(low, high, fi
     column = {"role": "quasi", "kind": "numeric", "range": [low, high], "source": source}
     schema = sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": {"age": column}})
     read = sf.read(pl.DataFrame({"age": ages}), schema)
-    assert any("ends exactly where the values of the file do" in one.rule for one in read.remarks()) is said
+    assert any("ends exactly where the values of the file do" in one.rule for one in read.doubts.remarks()) is said
 
 
 def test_scales_and_clamped_ranges_are_not_asked_about():
@@ -292,4 +292,4 @@ def test_scales_and_clamped_ranges_are_not_asked_about():
     read = sf.read(
         pl.DataFrame({"q": [1 + at % 7 for at in range(200)], "age": [at % 100 for at in range(200)]}), schema
     )
-    assert not any("ends exactly" in one.rule for one in read.remarks())
+    assert not any("ends exactly" in one.rule for one in read.doubts.remarks())

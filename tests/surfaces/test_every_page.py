@@ -69,7 +69,7 @@ def test_pages_of_every_mechanism(name, ending, clinic, with_target, tmp_path):
         answer = words(public)
         shown = str(release.claim.promise).replace("&", "&amp;")
         assert shown in answer.replace("\\", "")
-        assert ("suppressed" in answer) is (release.form not in ("cells", "synthetic"))
+        assert ("suppressed" in answer) is (release.claim.kind == "checked")
 
 
 @pytest.mark.parametrize("audience", ["steward", "public"])

@@ -257,12 +257,12 @@ def run(
 
 def refuse_unspeakable(targets: Table, controls: Table | None) -> None:
     """Raise where nothing true can be said of people: a file that contradicts its schema, or nobody as a control."""
-    targets.refuse_repeated_keys()
+    targets.doubts.refuse_repeated_keys()
     if controls is None:
         return
     if not controls.rows:
         raise ParameterError("control", "0 rows", "is empty", hint="give rows that are not in the release, or none")
-    controls.refuse_repeated_keys()
+    controls.doubts.refuse_repeated_keys()
 
 
 def known_names(knowledge: Knowledge, schema: Schema) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def check(
     table = sf.read(data, described, **given)
     counted = {"people": table.people, "surplus": table.surplus}
     alone = table.fingerprints()
-    seen = table.remarks()
+    seen = table.doubts.remarks()
     return _report(
         (),
         described,

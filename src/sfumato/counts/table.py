@@ -4,47 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sfumato.counts.copies import COPIES_SHARE, alike_beyond_chance, find_copies, paired_share, shared_multiple
-from sfumato.counts.counting_columns import counting_columns, crossed_counts
 from sfumato.counts.counts import Counts, checked_names
-from sfumato.counts.derived import Derived, derived_columns, related_columns
+from sfumato.counts.derived import Derived, derived_columns
+from sfumato.counts.doubts import Doubts
 from sfumato.counts.encoded_columns import EncodedColumns
-from sfumato.counts.few_missing import FEW, few_missing
-from sfumato.counts.frequent_keys import crowd_problem, filler_problem
-from sfumato.counts.mixed_keys import mixed_keys
-from sfumato.counts.other_keys import keys_beside, keys_of_others, other_keys, repeated_keys, with_keys
-from sfumato.counts.people import Members, People, crowded_problem, read_people, rows_kept
+from sfumato.counts.other_keys import with_keys
+from sfumato.counts.people import Members, People, read_people, rows_kept
 from sfumato.counts.people_in_spark import SparkPeople
-from sfumato.counts.stray_rows import stray_problems
-from sfumato.counts.suspected_keys import more_than_by_chance, parted_keys, rival_keys, suspected_keys
-from sfumato.counts.unclear_cells import unclear_cells
 from sfumato.engines import Engine
 from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
 from sfumato.engines.grouping import group_codes
-from sfumato.engines.large_tables import is_large
-from sfumato.errors import ParameterError, Problem, ReadError, SchemaError, count_of
+from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.io.database import SqlTable
 from sfumato.io.decode_cell import LEFT_OUT
-from sfumato.io.encode import numbers_with_point
-from sfumato.io.frames import ROWS
 from sfumato.io.read_errors import guessed_reading
-from sfumato.io.source import Source, open_source
+from sfumato.io.source import open_source
 from sfumato.limits import DRIVER_CELLS
-from sfumato.schema import Attribute, Days, Grid, Schema, Values
+from sfumato.schema import Attribute, Grid, Schema, Values
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_people, lonely_rows, rows_of_few
-from sfumato.schema.free_text import HeldValues, address_rule, names_rule, refuse_free_text
-from sfumato.schema.key_names import household_like, visit_like
-from sfumato.schema.word_hints import names_a_category, two_people
+from sfumato.schema.free_text import HeldValues
+from sfumato.schema.word_hints import names_a_category
 from sfumato.visible import notebook
-
-_STRAY_ROWS = 200_000
-_WIDE = 20  # cells of a range from which on it is not a scale of a few points, whose ends everybody knows
 
 
 def read(
@@ -102,7 +87,7 @@ def check(
     """
     try:
         table = _open(data, schema, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
-        return table.check() or table.repeated_keys()
+        return table.check() or table.doubts.repeated_keys()
     except ReadError as error:
         return list(error.problems)
 
@@ -126,17 +111,6 @@ def _open(
     return table
 
 
-def _with_decimals(source: Source, attribute: Attribute) -> int:
-    """Return how many rows have a number with decimals other than 0 in a column."""
-    column = attribute.column_name
-    frame = source.spelt(source.scan([column]), [attribute])
-    if source.types(frame)[column].is_integer():
-        return 0
-    number = numbers_with_point(pl.col(column).cast(pl.String), attribute.numbers).cast(pl.Float64, strict=False)
-    rows = pl.col(ROWS).sum() if source.grouped else pl.len()
-    return int(source.collect(frame.filter(number != number.floor()).select(rows)).item() or 0)
-
-
 class Table:
     """Rows as codes of the schema's attributes. Prints a name and a number of attributes, nothing else.
 
@@ -148,11 +122,11 @@ class Table:
     __slots__ = (
         "_counts",
         "_derived",
+        "_doubts",
         "_encoded",
         "_engine",
         "_kept",
         "_kept_weights",
-        "_repeated",
         "_surplus",
         "driver_cells",
         "schema",
@@ -166,7 +140,7 @@ class Table:
         self._kept_weights: np.ndarray | None = None
         self._surplus: int | None = None
         self._derived: list[Derived] | None = None
-        self._repeated: list[Problem] | None = None
+        self._doubts: Doubts | None = None
         self._engine: Engine | None = None
         self.driver_cells = DRIVER_CELLS
 
@@ -281,297 +255,12 @@ class Table:
         except ReadError as error:
             return list(error.problems)
 
-    def remarks(self) -> list[Problem]:
-        """Return what a person should look at before rows are counted as people; nothing here stops a release."""
-        self.require()
-        schema = self.schema
-        found = self.stray() + self.two_people()
-        keys = self.suspected_keys() + self.copies()
-        doubtful = self._doubtful_keys()
-        if schema.unit == "person" and not schema.person:
-            doubtful += self._other_units()
-        known = {problem.path for problem in keys}
-        found += [problem for problem in doubtful if problem.path not in known]
-        return found + keys + self._values_to_read(joined=not keys)
-
-    def doubts(self, *, quick: bool = False) -> list[Problem]:
-        """Return why a class may hold fewer people than are counted, where that is no reason to refuse it.
-
-        With `quick`, totals and headings are looked for in tables of up to 200,000 rows only.
-        """
-        stray = [] if quick and self.rows > _STRAY_ROWS else self.stray()
-        return stray + self._doubtful_keys() + self.paired()
-
-    def _doubtful_keys(self) -> list[Problem]:
-        """Return what makes it doubtful that the keys of `person` are all the people that rows are about."""
-        file, schema, people = self._encoded.data, self.schema, self._encoded.people
-        if file is None or not schema.person:
-            return []
-        external = self._external()
-        crowded = [] if people is None else crowded_problem(people, self._encoded.weights)
-        crowded += crowd_problem(external.crowd) if isinstance(external, SparkPeople) else []
-        return crowded + mixed_keys(file, schema) + keys_of_others(file, schema)
-
-    def stray(self) -> list[Problem]:
-        """Return problems where rows look like totals, headings or notes, or cells as if they had been merged.
-
-        Files too large to hold are not gone through for it.
-        """
-        source = self._encoded.source
-        if source is None or source.grouped or is_large(source):
-            return []
-        return stray_problems(source, self.schema)
-
-    def two_people(self) -> list[Problem]:
-        """Return a problem where columns are named as if a row described two people; no value is read for it."""
-        schema = self.schema
-        pairs = two_people([attribute.name for attribute in schema.attributes])
-        if not pairs or schema.unit != "person" or {*schema.not_person} & {name for pair in pairs for name in pair}:
-            return []
-        one, other = pairs[0]
-        rule = f"{one} and {other} are named as if a row described two people, but every promise counts it as one"
-        hint = f'write a row for each person; not_person = ["{other}"] where a row is about one person alone'
-        return [Problem(schema[other].where, rule, hint)]
-
-    def _other_units(self) -> list[Problem]:
-        """Return the identifiers that are named like households or visits, where rows are counted as people."""
-        schema, found = self.schema, []
-        for attribute in schema.role("identifier"):
-            names = {attribute.name, attribute.column_name}
-            if names & {*schema.not_person}:
-                continue
-            if any(map(household_like, names)):
-                what = "a household: is a row a person or a household?"
-            elif any(map(visit_like, names)):
-                what = "visits: can one person have several?"
-            else:
-                continue
-            rule = f"is named like {what} Every promise counts rows as people"
-            hint = "`not_person` says that it identifies something else; `person` names who a row is about"
-            found.append(Problem(attribute.where, rule, hint))
-        return found
-
-    def _values_to_read(self, *, joined: bool) -> list[Problem]:
-        """Return what is to be looked at in values that are published as they are, and in rows that agree in them."""
-        schema = self.schema
-        hint = 'read its values; role = "other" keeps it out of a release'
-        carried = self.held_values([attribute.name for attribute in schema.carried])
-        named = {name: (values, names_rule(values)) for name, values in carried.items()}
-        found = [
-            Problem(schema[name].where, rule, hint, rows=values.rows_with_names)
-            for name, (values, rule) in named.items()
-            if rule
-        ]
-        found += [
-            Problem(schema[name].where, rule, hint) for name, one in carried.items() if (rule := address_rule(one))
-        ]
-        found += self._read_off() + self._rounded() + self._alike_rows(joined=joined) + self.unclear()
-        found += [one.problem(schema[one.column].where) for one in self.derived()]
-        found += self.related() + self.few_missing(FEW)
-        return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
-
-    def few_missing(self, least: int, *, suppressing: bool = False, everywhere: bool = False) -> list[Problem]:
-        """Return a problem for each quasi-identifier whose missing values are too few to form a class of `least`."""
-        return few_missing(self, least, suppressing=suppressing, everywhere=everywhere)
-
-    def unclear(self) -> list[Problem]:
-        """Return a problem for each published column whose days or numbers could be read otherwise in every cell."""
-        self.require()
-        return [] if self._encoded.data is None else unclear_cells(self._encoded.data, self.schema)
-
-    def suspected_keys(self) -> list[Problem]:
-        """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.
-
-        Where rows are not people, for columns that look like a number of people. Beside `person`, for a key-like column
-        or a part of the key whose rows agree as a person's do. A key that hardly repeats silences nothing.
-        """
-        self.require()
-        file, schema = self._encoded.data, self.schema
-        if file is None or schema.unit != "person":
-            return [] if file is None else counting_columns(file, schema) or crossed_counts(file, schema)
-        if not schema.person:
-            return crossed_counts(file, schema) or suspected_keys(file, schema)
-        people, external = self._encoded.people, self._external()
-        keyed = external if isinstance(external, SparkPeople) else people
-        found = [] if keyed is None or self._encoded.exact else filler_problem(keyed.filler)
-        found = found or rival_keys(file, schema, other_keys(file, schema)) or parted_keys(file, schema)
-        if found or people is None:
-            return found
-        return keys_beside(file, schema, rows_are_keys=people.of_rows(self._encoded.weights))
-
-    def refuse_suspected_keys(self) -> None:
-        """Raise if rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""
-        problems = self.suspected_keys() or self.joined()
-        if problems:
-            raise SchemaError(problems)
-
-    def same_days(self) -> list[Problem]:
-        """Return a problem where many rows agree in every quasi-identifier, a day among them, more than by chance."""
-        schema = self.schema
-        days = [a for a in schema.quasi if isinstance(a.domain, Days) and a.domain.step == 1 and not a.domain.months]
-        if not days or schema.rows_per_person > 1 or not schema.trusted or schema.copies_are_people or not self.held:
-            return []
-        counts = self.counts([attribute.name for attribute in schema.quasi])
-        most = more_than_by_chance(counts.codes, counts.weights)
-        if not most:
-            return []
-        rule = f"up to {most} rows agree in it and in every other quasi-identifier, as several rows of one person do"
-        hint = (
-            "`person` names who a row is about, where a person has several; copies_are_people = true where they are "
-            "different people"
-        )
-        return [Problem(days[0].where, rule, hint, rows=most)]
-
-    def _read_off(self) -> list[Problem]:
-        """Return a problem for each range that is called public and ends exactly where the rows do.
-
-        A private release would tell the smallest and the largest value as they are.
-        """
-        found = []
-        for attribute in self.schema.published:
-            line = attribute.domain
-            if attribute.source != "public" or attribute.clamp or not isinstance(line, Grid | Days):
-                continue
-            codes = self.counts(attribute.name).codes[:, 0]
-            codes = codes[codes < line.size]
-            if line.size < _WIDE or not len(codes) or _is_round(line):
-                continue
-            if int(codes.min()) == 0 and int(codes.max()) == line.size - 1:
-                rule = "is called public, but its range ends exactly where the values of the file do"
-                hint = (
-                    "write bounds that are known without the file: bounds taken from it are published with the release"
-                )
-                found.append(Problem(attribute.where, rule, hint))
-        return found
-
-    def _rounded(self) -> list[Problem]:
-        """Return a problem for each carried column whose decimals are rounded down to whole numbers."""
-        whole = [a for a in self.schema.carried if isinstance(a.domain, Grid) and a.domain.whole]
-        file, found = self._encoded.source, []
-        for attribute in whole if file is not None else ():
-            assert file is not None
-            rows = _with_decimals(file, attribute)
-            if rows:
-                rule = f"{count_of(rows, 'row has', 'rows have')} decimals, which are rounded down to whole numbers"
-                found.append(
-                    Problem(attribute.where, rule, 'a smaller step, such as step = "0.01", keeps them', rows=rows)
-                )
-        return found
-
-    def copies(self) -> list[Problem]:
-        """Return a problem where many rows are copies of others in every column of the file, more than by chance.
-
-        Only where a person has one row, the schema names no `person` and does not say `copies_are_people`.
-        """
-        self.require()
-        file, schema = self._encoded.data, self.schema
-        if file is None or schema.person or schema.copies_are_people or schema.rows_per_person > 1:
-            return []
-        if self._external() is None and self.rows - len(self.counts()) <= COPIES_SHARE * self.rows:
-            return []  # rows that differ in what is published differ
-        if self._encoded.copies is None:
-            found = find_copies(file)
-            self._encoded.copies = [] if found is None else [found.problem(self._encoded.name)]
-        return self._encoded.copies
-
-    def alike(self) -> list[Problem]:
-        """Return a problem where rows agree in every quasi-identifier far more often than by chance.
-
-        Only where rows are called people on somebody's word, each row a different one.
-        """
-        counts = self._quasi_of_people()
-        most = 0 if counts is None else alike_beyond_chance(counts.codes, counts.weights)
-        if not most:
-            return []
-        rule = (
-            f"up to {most} rows agree in every quasi-identifier, far more often than by chance, as several rows of one "
-            "person do"
-        )
-        hint = (
-            "name the `person`, or delete rows_per_person: promises then speak of rows; copies_are_people = true where "
-            "they are different people"
-        )
-        return [Problem(self._encoded.name, rule, hint, rows=most)]
-
-    def joined(self) -> list[Problem]:
-        """Return a problem where combinations of published columns occur a multiple of times, as after a join.
-
-        Only where rows are called people on somebody's word.
-        """
-        schema = self.schema
-        if not schema.trusted or schema.copies_are_people or not self.held:
-            return []
-        counts = self.counts()
-        found = shared_multiple(counts.codes, counts.weights, schema.rows_per_person)
-        if found is None:
-            return []
-        times, columns, every = found
-        *first, last = (counts.names[at] for at in columns)
-        names = f"{', '.join(first)} and {last}" if first else last
-        rule = (
-            f"{'every' if every else 'nearly every'} combination of {names} occurs a multiple of {times} times, as "
-            "after a join that repeats rows: people would be counted several times"
-        )
-        hint = (
-            "join by a key that is unique in the other table, or name the `person`; copies_are_people = true where "
-            "each row is a different person"
-        )
-        return [Problem(self._encoded.name, rule, hint, count=times)]
-
-    def paired(self) -> list[Problem]:
-        """Return a problem where rows seem to be pairs that agree in every quasi-identifier: two rows of a person.
-
-        Only where rows are called people on somebody's word, each row a different one. Two people who were matched,
-        a case and its control, look the same, so that this is a warning.
-        """
-        counts = self._quasi_of_people()
-        share = 0.0 if counts is None else paired_share(counts.weights)
-        if counts is None or not share:
-            return []
-        times = counts.weights
-        rule = (
-            f"{share:.0%} of the combinations of quasi-identifiers occur an even number of times, far more than by "
-            "chance, as where people have two rows each: every class may hold half as many people as rows"
-        )
-        hint = (
-            "name the `person`, or delete rows_per_person: promises then speak of rows; copies_are_people = true where "
-            "they are different people, such as cases and their matched controls"
-        )
-        return [Problem(self._encoded.name, rule, hint, rows=int(times[times % 2 == 0].sum()))]
-
-    def _quasi_of_people(self) -> Counts | None:
-        """Count the quasi-identifiers where each row is called another person on somebody's word; else None."""
-        schema = self.schema
-        if schema.rows_per_person > 1 or not schema.trusted or schema.copies_are_people or len(schema.quasi) < 2:
-            return None
-        return self.counts([attribute.name for attribute in schema.quasi]) if self.held else None
-
-    def _alike_rows(self, *, joined: bool) -> list[Problem]:
-        """Return the first reason to take several rows for one person's."""
-        return self.same_days() or self.alike() or ((self.joined() or self.paired()) if joined else [])
-
-    def refuse_copies(self) -> None:
-        """Raise if a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
-        problems = (self.copies() or self.alike()) if self.schema.unit == "person" else []
-        if problems:
-            raise SchemaError(problems)
-
-    def repeated_keys(self) -> list[Problem]:
-        """Return a problem for each column that looks like a person's key and repeats more than `rows_per_person`.
-
-        Only where the schema does not say who a row is about (`person`). A table of codes has no such columns.
-        """
-        self.require()
-        if self._repeated is None:
-            file, repeats = self._encoded.data, self._encoded.repeats
-            self._repeated = [] if file is None else repeated_keys(file, self.schema, repeats)
-        return self._repeated
-
-    def refuse_repeated_keys(self) -> None:
-        """Raise when the file contradicts how many rows the schema says a person has."""
-        problems = self.repeated_keys()
-        if problems:
-            raise SchemaError(problems)
+    @property
+    def doubts(self) -> Doubts:
+        """What makes it doubtful that rows are the people they are counted as, and what to read before publishing."""
+        if self._doubts is None:
+            self._doubts = Doubts(self, self._encoded)
+        return self._doubts
 
     def fingerprints(self) -> Fingerprints:
         """Count who is unique on what is always published unchanged, and rows with all columns. Confidential."""
@@ -604,19 +293,11 @@ class Table:
             self._derived = derived_columns(self)
         return self._derived
 
-    def related(self) -> list[Problem]:
-        """Return a problem for each carried column that a quasi-identifier predicts well, with numbers."""
-        return [one.problem(self.schema[one.column].where) for one in related_columns(self, self.derived())]
-
     def close(self) -> None:
         """End the connection to a database, where there is one; the next question opens another."""
         frame = None if self._encoded.source is None else self._encoded.source.frame
         if isinstance(frame, SqlTable):
             frame.session.close()
-
-    def refuse_free_text(self) -> None:
-        """Raise if a sensitive or target column looks like free text: names of people may stand in it."""
-        refuse_free_text(self.held_values([attribute.name for attribute in self.schema.carried]))
 
     def held_values(self, names: Sequence[str], *, numbers: bool = False) -> dict[str, HeldValues]:
         """Return how many rows and people have each value of the columns whose values are listed. Confidential.
@@ -842,14 +523,6 @@ class Table:
         sizes = [self.schema[name].size for name in wanted]
         codes, weights = group_codes(columns, sizes, rows=self._lines(), weights=self._weights())
         return Counts(self.schema, names=wanted, codes=codes, weights=weights)
-
-
-def _is_round(line: Grid | Days) -> bool:
-    """Whether an end is chosen rather than found: a multiple of 5, or of 5 cells; a day that begins a year."""
-    if isinstance(line, Days):
-        return any((end.month, end.day) == (1, 1) for end in (line.edge(0), line.edge(line.size)))
-    ends = (line.edge(0), line.edge(line.size))
-    return any(end % (5 * max(line.step, Decimal(1))) == 0 for end in ends)
 
 
 def _narrow(attribute: Attribute) -> Any:

@@ -175,7 +175,7 @@ def frontier(
     ['k-anonymity(500)', 'k-anonymity(50)']
     """
     mechanisms = sweep(points) if isinstance(points, str) else sweep(*points)
-    table.refuse_repeated_keys()
+    table.doubts.refuse_repeated_keys()
     kept_lines = Policy() if policy is None else policy
     first, *others = _axes(privacy, kept_lines)
     halves: tuple[Table | None, Table | None] = (None, None)

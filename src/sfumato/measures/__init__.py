@@ -131,7 +131,7 @@ def measure(table: Table, release: Release, names: Iterable[str] | None = None) 
     >>> found["certainty_penalty"].unit
     'share'
     """
-    table.refuse_repeated_keys()
+    table.doubts.refuse_repeated_keys()
     wanted = list(REGISTRY) if names is None else list(names)
     for name in wanted:
         if name not in REGISTRY:

@@ -23,6 +23,7 @@ import numpy as np
 
 from sfumato.claims import Claim, KAnonymity, requirement_notes
 from sfumato.counts import Counts, Cuts, Table
+from sfumato.counts.few_missing import few_missing
 from sfumato.declare import Whole, declare, parameter, to_json
 from sfumato.errors import Infeasible, ParameterError, Problem, count_of
 from sfumato.mechanisms.base import Gathered, Plan, Stage
@@ -81,7 +82,7 @@ class TopDown:
 
     def uncuttable(self, table: Table, *, wrapped: bool) -> list[Problem]:
         """Name the columns that too few rows lack to be cut off: these stay whole in all rows."""
-        return table.few_missing(self.k, everywhere=True)
+        return few_missing(table, self.k, everywhere=True)
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Specialize from the roots until no valid specialization gains anything."""

@@ -409,7 +409,7 @@ def _dangers(table: Any) -> dict[str, Any]:
         "how": found.how,
         "fingerprints": replace(found, alone_on_all=None).describe(),  # all columns are coarser in the release
         "above": found.above,
-        "warnings": [one.as_json() for one in table.remarks()],
+        "warnings": [one.as_json() for one in table.doubts.remarks()],
         "remarks": [one.as_json() for one in schema.remarks()],
         "quasi": names,
         "ungrouped": [attribute.name for attribute in schema.quasi if attribute.grouped_by_list],

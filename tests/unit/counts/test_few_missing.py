@@ -12,6 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli import main
+from sfumato.counts.few_missing import few_missing
 from sfumato.errors import PublicationWarning
 
 SCHEMA = """
@@ -97,15 +98,15 @@ def test_saving_warns_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lacking", [0, 10])
 def test_as_many_as_a_class_needs_are_not_named(lacking: int) -> None:
     table = _table(lacking)
-    assert table.few_missing(10) == []
-    assert bool(table.few_missing(11)) == bool(lacking)
+    assert few_missing(table, 10) == []
+    assert bool(few_missing(table, 11)) == bool(lacking)
 
 
 def test_rows_are_called_rows() -> None:
     table = sf.read(_rows(7), _schema(""))
-    assert table.few_missing(10)[0].rule.startswith("7 rows have no value, fewer than 10, so")
+    assert few_missing(table, 10)[0].rule.startswith("7 rows have no value, fewer than 10, so")
     two = sf.read(_rows(17), _schema("rows_per_person = 2\ncopies_are_people = true"))
-    assert two.few_missing(10)[0].rule.startswith(
+    assert few_missing(two, 10)[0].rule.startswith(
         "17 rows have no value, fewer than 20 (10 people of up to 2 rows), so"
     )
 
@@ -113,20 +114,20 @@ def test_rows_are_called_rows() -> None:
 def test_people_are_weighed_by_shares_of_their_rows() -> None:
     rows = _rows(12).with_columns(who=pl.Series([str(at % 60) for at in range(240)]))
     table = sf.read(rows, _schema('person = "who"', KEY))
-    assert [one.path for one in table.few_missing(10)] == ["attribute.age"]
+    assert [one.path for one in few_missing(table, 10)] == ["attribute.age"]
     share = 0.0
     for at in range(60):  # by hand: a person's rows that are alike count once
         own = {(age and int(age) // 10, *rest) for age, *rest, who in rows.rows() if who == str(at)}
         share += sum(age == "" for age, *_ in own) / len(own)
     assert 3 <= share < 4
-    said = table.few_missing(10)[0].rule
+    said = few_missing(table, 10)[0].rule
     assert said.startswith(
         "12 people have no value in some of their rows, which weigh less than 10 people, so no class"
     )
-    assert table.few_missing(4) != []
-    assert table.few_missing(10)[0].rows == 12
-    assert table.few_missing(3) == []
-    assert "max_suppressed" not in table.few_missing(10)[0].hint
+    assert few_missing(table, 4) != []
+    assert few_missing(table, 10)[0].rows == 12
+    assert few_missing(table, 3) == []
+    assert "max_suppressed" not in few_missing(table, 10)[0].hint
 
 
 def test_check_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

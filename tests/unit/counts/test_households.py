@@ -64,9 +64,11 @@ def test_draft_and_check_ask_whether_a_person_has_several_visits(tmp_path, name)
     assert f"rows_per_person: can one person have several rows? {name} names visits" in text
     lines = [line for line in text.splitlines() if "rows_per_person:" not in line and "population:" not in line]
     frame = sf.read(path, sf.Schema.parse(tomllib.loads("\n".join(["rows_per_person = 1", *lines]))))
-    assert [one.path for one in frame.remarks() if "can one person have several?" in one.rule] == [f"attribute.{name}"]
+    assert [one.path for one in frame.doubts.remarks() if "can one person have several?" in one.rule] == [
+        f"attribute.{name}"
+    ]
     excused = [f'not_person = ["{name}"]', "rows_per_person = 1", *lines]
-    assert not sf.read(path, sf.Schema.parse(tomllib.loads("\n".join(excused)))).remarks()
+    assert not sf.read(path, sf.Schema.parse(tomllib.loads("\n".join(excused)))).doubts.remarks()
 
 
 @pytest.mark.parametrize("name", ["admission_date", "visit_type", "patient", "length of stay", "rainfall"])

@@ -209,9 +209,9 @@ def test_a_title_without_delimiters_is_refused_with_a_hint(tmp_path):
 def test_a_file_too_large_to_hold_is_not_gone_through_once_more(tmp_path, monkeypatch):
     path = written(tmp_path, [NAMES, *ROWS, ["f", "", "Total"]], "csv")
     schema = SCHEMA.with_roles(quasi="sex", sensitive=())
-    assert len(sf.read(path, schema).stray()) == 1
+    assert len(sf.read(path, schema).doubts.stray()) == 1
     monkeypatch.setattr("sfumato.engines.large_tables.HELD_ROWS", 50)
-    assert sf.read(path, schema).stray() == []
+    assert sf.read(path, schema).doubts.stray() == []
 
 
 PEOPLE = {"region": ["North", "South", "East"], "sex": ["f", "m"]}
@@ -396,7 +396,8 @@ def test_a_column_of_merged_cells_is_named_by_draft_and_check(tmp_path):
     (tmp_path / "s.toml").write_text(text)
     schema = sf.Schema.load(tmp_path / "s.toml")
     rules = [
-        problem.rule for problem in sf.read(path, schema.with_roles(quasi=["unit", "sex"], sensitive="ward")).remarks()
+        problem.rule
+        for problem in sf.read(path, schema.with_roles(quasi=["unit", "sex"], sensitive="ward")).doubts.remarks()
     ]
     assert any("as merged cells are" in rule for rule in rules)
     filled = written(tmp_path, [["unit", "sex", "ward"], *([row[0] or "A", *row[1:]] for row in wards)], "xlsx")
@@ -424,7 +425,7 @@ def test_a_subtotal_of_each_site_is_named_however_many_sites_there_are(tmp_path,
         "ill": {"role": "sensitive", "values": [*"xyz"], "missing": [""]},
     }
     table = sf.read(tmp_path / "t.csv", sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": attributes}))
-    (found,) = table.stray()
+    (found,) = table.doubts.stray()
     assert found.rows == 4
     with pytest.warns(PublicationWarning, match="look like totals, headings or notes"):
         sf.publish(table, sf.Mondrian(sf.KAnonymity(3)))
@@ -436,4 +437,4 @@ def test_an_empty_table_has_none():
         pl.DataFrame({"age": [], "x": []}, schema={"age": pl.Int64, "x": pl.String}),
         sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": attributes}),
     )
-    assert table.doubts() == []
+    assert table.doubts.of_classes() == []

@@ -126,7 +126,7 @@ def test_hidden_rows_are_read_and_named(tmp_path) -> None:
         sheet = "s" if path.suffix == ".xls" else None
         table = read(path, SCHEMA, sheet=sheet)
         assert table.rows == 3, path
-        [named] = [problem for problem in table.remarks() if "hidden" in problem.rule]
+        [named] = [problem for problem in table.doubts.remarks() if "hidden" in problem.rule]
         assert named.rows == 2, path
         assert named.rule.endswith("hidden, and read as all others: 3, 4")
         assert "hidden: 2 rows of the sheet are hidden" in draft(path, sheet=sheet), path
@@ -139,7 +139,7 @@ def test_rows_that_are_shown_are_not_called_hidden(tmp_path) -> None:
     book.active.column_dimensions["B"].hidden = True
     book.active.row_dimensions[9].hidden = True  # below the table: no row of it
     book.save(tmp_path / "t.xlsx")
-    assert not [problem for problem in read(tmp_path / "t.xlsx", SCHEMA).remarks() if "hidden" in problem.rule]
+    assert not [problem for problem in read(tmp_path / "t.xlsx", SCHEMA).doubts.remarks() if "hidden" in problem.rule]
     assert "hidden:" not in draft(tmp_path / "t.xlsx")
 
 

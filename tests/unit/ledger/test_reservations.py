@@ -208,9 +208,14 @@ def stand_in(schema, counts, **more):
         left_out=0,
         surplus=0,
         guesses=(),
-        refuse_repeated_keys=lambda: None,
-        refuse_copies=lambda: None,
-        refuse_suspected_keys=lambda: None,
+        doubts=SimpleNamespace(
+            refuse_repeated_keys=lambda: None,
+            refuse_copies=lambda: None,
+            refuse_suspected_keys=lambda: None,
+            of_classes=lambda **_: (),
+            two_people=lambda: (),
+            unclear=lambda: (),
+        ),
         close=lambda: None,
         engine=None,
         held=True,
@@ -255,9 +260,6 @@ def test_the_population_is_the_schemas(book, table):
         replace(table.schema, population=""),
         table.counts,
         derived=lambda: (),
-        unclear=lambda: (),
-        doubts=lambda **_: (),
-        two_people=lambda: (),
         held_values=lambda *_, **__: {},
     )
     sf.publish(unnamed, sf.Suppress(), ledger=book)

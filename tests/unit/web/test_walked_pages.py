@@ -144,7 +144,7 @@ def test_a_column_that_follows_from_another_is_not_called_unchanged():
     }
     schema = sf.Schema.parse({"name": "t", "population": "t", "rows_per_person": 1, "attribute": attributes})
     table = sf.read(pl.DataFrame(rows, schema=["age", "pay"], orient="row"), schema)
-    (said,) = [one.rule for one in table.remarks() if "follows from" in one.rule or "follow from" in one.rule]
+    (said,) = [one.rule for one in table.doubts.remarks() if "follows from" in one.rule or "follow from" in one.rule]
     assert "not made coarser" in said
     assert "unchanged" not in said
 

@@ -34,6 +34,7 @@ from sfumato.claims import (
     split_linkability,
 )
 from sfumato.counts import Table
+from sfumato.counts.few_missing import few_missing
 from sfumato.declare import Rational, declare, hold, parameter, to_json
 from sfumato.errors import ParameterError, Problem
 from sfumato.exact import Number
@@ -133,7 +134,7 @@ class Mondrian:
             return []
         least = max(least_people(part) for part in self.requirement.parts)
         suppressing = not wrapped and self.cut == "best" and table.held and not table.schema.several
-        return table.few_missing(least, suppressing=suppressing)
+        return few_missing(table, least, suppressing=suppressing)
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Cut, label, and carry the sensitive and target counts of each class."""
