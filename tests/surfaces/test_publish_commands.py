@@ -74,7 +74,7 @@ def test_it_prints_five_released_rows_and_where_a_column_tells_nothing(files: tu
     lines = done.stdout.splitlines()
     at = next(place for place, line in enumerate(lines) if line.split() == frame.columns)
     assert [line.split()[-1:] in (["no"], ["yes"]) for line in lines[at + 1 : at + 7]] == [True] * 5 + [False]
-    answer = " ".join(lines[at:]).partition("tells nothing (* or (known)): ")[2]
+    answer = " ".join(lines[at:]).partition("nothing (* or (known)): ")[2]
     shares = dict(part.split()[:2] for part in answer.partition("%.")[0].split(", "))
     for name in ("age", "city"):
         assert float(shares[name]) == pytest.approx(100 * frame[name].is_in(["*", "(known)"]).mean(), rel=0.01)
