@@ -328,7 +328,7 @@ def forms_of_attacks(found: Iterable[dict], truth: Published, others: int) -> li
     people = len(truth.messy.people)
     vouched = set()
     for one in found:
-        if one["counted"] != "people":
+        if one["counted"] != ("conditions" if one["attack"] == "singling-out" else "people"):
             continue
         targets, controls = one["targets"], one["controls"]
         many = {
