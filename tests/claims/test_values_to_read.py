@@ -92,6 +92,18 @@ def test_decimals_that_are_rounded_down_are_named(decimal, cells, tmp_path):
     text = (tmp_path / "a" / "dictionary.md").read_text().split("### bmi")[1]
     assert "decimals, where the data had any, are rounded down" in text
     assert "published as it is" not in text
+    outsiders = {**column["bmi"], "role": "quasi"}
+    ill = {"role": "sensitive", "values": ["a", "b", "c"]}
+    held = {"bmi": [cells[at % 3] for at in range(300)], "ill": ["a", "b", "c"] * 100}
+    known = table(
+        {name: {**one, "source": "public"} for name, one in {**QUASI, "bmi": outsiders, "ill": ill}.items()}, held
+    )
+    assert [problem.rows for problem in known.doubts.rounded()] == [100]
+    for at, method in enumerate((K5, sf.Bucketize(sf.LDiversity(2)), sf.NoisyTable(1))):
+        sf.publish(known, method, save_to=tmp_path / f"{at}", format="csv", allow_unaccounted=True, allow_noise=True)
+        text = (tmp_path / f"{at}" / "dictionary.md").read_text()
+        assert "rounded down to whole numbers" in text.split("### bmi")[1].split("###")[0]
+        assert "a number alone is that number, rounded down where the data had decimals" in text
     finer = {"bmi": {**column["bmi"], "step": "0.1"}}
     assert not table(finer, {"bmi": [cells[at % 3] for at in range(300)]}).doubts.remarks()
 
@@ -118,7 +130,7 @@ def test_values_moved_to_the_ends_of_a_range_are_said_to_be(mechanism, source, t
     for name, moved in {"age": True, "pay": True, "ill": False}.items():
         column = text.split(f"### {name}\n")[1].split("\n### ")[0].split("\n## ")[0]
         assert ("cells at the ends may also stand for values beyond it" in column) is moved, name
-    assert "a number alone is that number; not so at the ends of a column whose values were moved there" in text
+    assert "a number alone is that number, rounded down where the data had decimals; not so at the ends of a column whose values were moved there" in text
     sf.report(None, tmp_path / "page.html", release=release, audience="public")
     assert "age, pay: values outside the range" in (tmp_path / "page.html").read_text()
     for told in (release, sf.Release.load(tmp_path / "out")):

@@ -307,7 +307,7 @@ class Doubts:
         found += [
             Problem(schema[name].where, rule, hint) for name, one in carried.items() if (rule := address_rule(one))
         ]
-        found += self._read_off() + self._rounded() + self._alike_rows(joined=joined) + self.unclear()
+        found += self._read_off() + self.rounded() + self._alike_rows(joined=joined) + self.unclear()
         found += [one.problem(schema[one.column].where) for one in self._table.derived()]
         found += self.related() + few_missing(self._table, FEW)
         return found + schema.alike_spellings([attribute.name for attribute in schema.sensitive])
@@ -350,9 +350,9 @@ class Doubts:
                 found.append(Problem(attribute.where, rule, hint))
         return found
 
-    def _rounded(self) -> list[Problem]:
-        """Return a problem for each carried column whose decimals are rounded down to whole numbers."""
-        whole = [a for a in self._table.schema.carried if isinstance(a.domain, Grid) and a.domain.whole]
+    def rounded(self) -> list[Problem]:
+        """Return a problem for each published column whose decimals are rounded down to whole numbers."""
+        whole = [a for a in self._table.schema.published if isinstance(a.domain, Grid) and a.domain.whole]
         file, found = self._encoded.source, []
         for attribute in whole if file is not None else ():
             assert file is not None

@@ -403,6 +403,8 @@ def public_looking(low: Decimal, high: Decimal, *, whole: bool) -> tuple[Decimal
     step = Decimal(1) if whole else unit / 100
     while (end - start) / step > _CELLS:
         step *= 10
+    if step == 1 and not whole:  # cells of 1 have one number as their name, as if there were no decimals
+        step = Decimal("0.5") if (end - start) * 2 <= _CELLS else Decimal(2)
     start = (start / step).to_integral_value(rounding=ROUND_FLOOR) * step
     cells = ((end - start) / step).to_integral_value(rounding=ROUND_CEILING)
     return start, start + cells * step, step

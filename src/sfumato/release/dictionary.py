@@ -59,6 +59,7 @@ _MARKED = (
     "- an apostrophe at the beginning of a cell is not part of its value: it keeps spreadsheets from running a text "
     "that begins like a formula (`=`, `+`, `-`, `@`)"
 )
+_ROUNDED = "decimals, where the data had any, are rounded down"
 _SHEETS = "- every cell of the Excel file is a text, so that codes keep their zeros; only counts are numbers"
 _BUT = "; not so at the ends of a column whose values were moved there"
 _LISTED = 300  # values of a column whose groups are spelled out
@@ -182,7 +183,7 @@ def _role(attribute: Attribute) -> str:
     domain = attribute.domain
     how = "published as the interval of the schema that it lies in" if attribute.intervals else "published as it is"
     if isinstance(domain, Grid) and domain.whole:
-        how = "published as a whole number; decimals, where the data had any, are rounded down"
+        how = f"published as a whole number; {_ROUNDED}"
     return _ROLES[attribute.role] + how
 
 
@@ -224,6 +225,8 @@ def _column(attribute: Attribute, role: str, *, coarser: bool, hidden: bool) -> 
         return [*lines, ""]
     if attribute.clamp:
         lines.append(f"- {MOVED}")
+    if isinstance(attribute.domain, Grid) and attribute.domain.whole and _ROUNDED not in role:
+        lines.append(f"- {_ROUNDED} to whole numbers")
     if coarser:
         lines.append(f"- {_coarser(attribute)}")
         lines += _groups(attribute)
@@ -308,7 +311,9 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
             if any(attribute.clamp and isinstance(attribute.domain, Grid | Edges) for attribute in attributes)
             else ""
         )
-        lines.append(f"- `[20-40)` 20 or more, and less than 40; a number alone is that number{but}")
+        whole = any(isinstance(attribute.domain, Grid) and attribute.domain.whole for attribute in attributes)
+        rounded = ", rounded down where the data had decimals" if whole else ""
+        lines.append(f"- `[20-40)` 20 or more, and less than 40; a number alone is that number{rounded}{but}")
     days = [attribute for attribute in attributes if isinstance(attribute.domain, Days)]
     if days:
         but = _BUT if any(attribute.clamp for attribute in days) else ""
