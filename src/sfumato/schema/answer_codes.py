@@ -16,6 +16,11 @@ _REPEATED, _TWO_DIGITS, _ONE_DIGIT = (77, 88), range(97, 100), range(7, 10)
 _FAR, _GAP = 5, 2  # two digits of 9 stand so far above the next number, and one digit
 _TEN, _NEARLY_ALL = range(10), 9  # with 0 and so many digits in all, a column rather counts something
 _OTHER = re.compile(r"[-+]?[0-9.,]*[0-9]", re.ASCII)  # 1.5, -20: something is measured
+_REFUSED = re.compile(
+    r"(?:[0-9]{1,4}\W*\s)?(?:refused|refusal|declined|refus(?:e|ée?)?|geweigerd|rifiutat[oa]|rechazad[oa]|dk)",
+    re.IGNORECASE,
+)
+_TWO_LETTERS, _TWO_WORDS = re.compile("[A-Za-z]{2}"), {"dk", "ja", "no", "si"}
 _LIKE_A_CODE = re.compile(r"[^\W\d_]{1,3}[-.]?\d.*", re.DOTALL)  # F32.1, Q1
 
 
@@ -24,12 +29,23 @@ def maybe_no_answer(texts: Collection[str]) -> tuple[str, ...]:
 
     One digit, 7 to 9, stands at least 2 above the next number, 97 to 99 at least 5; 77, 88 and codes of more digits
     stand further above it than the others lie apart. Numbers below 0 are looked at beside words.
+    "Refused" may say that an answer was refused, and DK that somebody does not know.
 
+    >>> maybe_no_answer(["never", "often", "refused"]), maybe_no_answer(["yes", "no", "DK"])
+    (('refused',), ('DK',))
     >>> maybe_no_answer(["1", "2", "3", "8", "9", "99"]), maybe_no_answer(["never", "often", "9"])
     (('8', '9', '99'), ('9',))
     >>> maybe_no_answer([str(age) for age in (*range(18, 91), 99)]), maybe_no_answer([str(age) for age in range(100)])
     (('99',), ())
     """
+    refused = sorted(text for text in texts if _REFUSED.fullmatch(text))
+    if any(_TWO_LETTERS.fullmatch(text) and text.casefold() not in _TWO_WORDS for text in texts):
+        refused = [text for text in refused if text.casefold() != "dk"]  # a country among others
+    found = _numbers_for_none([text for text in texts if text not in refused])
+    return (*found, *refused) if len(found) + len(refused) < len(texts) else ()
+
+
+def _numbers_for_none(texts: Collection[str]) -> tuple[str, ...]:
     numbers = {text: int(found[1]) for text in texts if (found := _NUMBER.fullmatch(text))}
     below = [text for text in texts if _BELOW.fullmatch(text)]
     words = [text for text in texts if text not in numbers and text not in below]

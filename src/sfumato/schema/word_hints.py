@@ -387,6 +387,17 @@ _NONE = {
     *("n.v.t.", "n.v.t", "nvt", "niet van toepassing", "geen antwoord", "wil niet zeggen", "wil ik niet zeggen"),
     *("weet niet", "weet ik niet", "zeg ik liever niet", "niet ingevuld"),
 }
+_CODED = re.compile(r"(-?[0-9]{1,4})(?:\s*[-\N{EN DASH}:.=)]\s*|\s+)(?=\S)")  # 98 don't know, 9: unknown, 99=refused
+_NO_ANSWER = re.compile(
+    r"-[0-9]+|0*(?:[789]|77|88|9[789]|7{3,}|8{3,}|9{2,}[6-9])", re.ASCII
+)  # codes surveys write for it
+_BESIDE_NONE = {
+    "dk",
+    "rf",
+    "refused",
+    "refusal",
+    "declined",
+}  # no answer behind such a code, or beside other words for it
 _PLUS, _MINUS = re.compile(r"[-(/]*[+±][-+±()/]*"), re.compile("-{1,3}")
 _TWO_LETTERS = re.compile("[A-Za-z]{2}")
 _LIKE_CODES, _WORDS_OF_TWO = {"na", "ka"}, {"ja", "no", "si"}  # Namibia, Karnataka; yes and no
@@ -394,9 +405,25 @@ _SHORT = {"NR", "ND", "NS", "NC"}  # no answer, no value; and codes of states an
 
 
 def means_none(text: str) -> bool:
-    """True for words and signs that say in one of six languages that there is no value: k.A., n/a, inconnu."""
+    """True for words and signs that say in one of six languages that there is no value, also behind a code.
+
+    >>> [means_none(text) for text in ("k.A.", "98 don't know", "99=refused", "don't know / refused")]
+    [True, True, True, True]
+    >>> [means_none(text) for text in ("refused", "2 refused", "12 weeks", "yes / no")]
+    [False, False, False, False]
+    """
     folded = unicodedata.normalize("NFKD", text.casefold().strip())
-    return "".join(letter for letter in folded if not unicodedata.combining(letter)) in _NONE
+    plain = "".join(letter for letter in folded if not unicodedata.combining(letter)).replace(
+        "\N{RIGHT SINGLE QUOTATION MARK}", "'"
+    )
+    if plain in _NONE:
+        return True
+    code = _CODED.match(plain)
+    said = plain[code.end() :] if code else plain
+    parts = [part.strip() for part in re.split(r"\s*/\s*|,\s+|\s+or\s+", said)]
+    if any(part in _NONE for part in (said, *parts)):
+        return said in _NONE or all(part in _NONE | _BESIDE_NONE for part in parts)
+    return code is not None and bool(_NO_ANSWER.fullmatch(code[1])) and all(part in _BESIDE_NONE for part in parts)
 
 
 def meaning_none(texts: Collection[str]) -> list[str]:
