@@ -16,6 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+# Java is started by a fork of this process. gRPC, which Connect uses, would close files in it that are not its own: now
+# and then Java then ended before it had begun.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 _SERVER = """
 import sys
 from pysail.spark import SparkConnectServer

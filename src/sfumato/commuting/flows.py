@@ -123,8 +123,12 @@ def _numbers(source: Source, column: str) -> bool:
 
 def _whole(source: Source, column: str) -> bool:
     """Whether a column holds whole numbers, some of them several times, as counts do and numbers of lines do not."""
-    texts = _texts(source, column)
-    return texts.n_unique() < len(texts) and holds_counts(column, texts.unique().to_list())
+    cells = source.collect(source.scan([column]))
+    texts = key_texts(cells[column])
+    known = texts.is_not_null()
+    lines = int(cells.filter(known)[ROWS].sum()) if ROWS in cells.columns else int(known.sum())
+    found = texts.drop_nulls().unique()
+    return len(found) < lines and holds_counts(column, found.to_list())
 
 
 def _crossed(source: Source, columns: Sequence[str]) -> bool:

@@ -58,7 +58,7 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
     rows, by the published columns and, where rows agree in these, by unpublished ones of few values too. `not_person`
     says that it counts something else.
     """
-    if schema.person or schema.rows_per_person > 1 or source.grouped:
+    if schema.person or schema.rows_per_person > 1:
         return []
     each, if_person = _as_counted(schema)
     published = {attribute.column_name: attribute for attribute in schema.published}

@@ -20,8 +20,9 @@ from sfumato.counts.few_missing import FEW, few_missing
 from sfumato.counts.frequent_keys import crowd_problem, filler_problem
 from sfumato.counts.mixed_keys import mixed_keys
 from sfumato.counts.other_keys import keys_beside, keys_of_others, other_keys, repeated_keys
-from sfumato.counts.people import crowded_problem
+from sfumato.counts.people import crowded_problem, read_people
 from sfumato.counts.people_in_spark import SparkPeople
+from sfumato.counts.row_groups import FIRST_ROWS
 from sfumato.counts.stray_rows import stray_problems
 from sfumato.counts.suspected_keys import more_than_by_chance, parted_keys, rival_keys, suspected_keys
 from sfumato.counts.unclear_cells import unclear_cells
@@ -48,10 +49,18 @@ class Doubts:
 
     __slots__ = ("_encoded", "_repeated", "_table")
 
-    def __init__(self, table: Table, encoded: EncodedColumns) -> None:
+    def __init__(self, table: Table, encoded: EncodedColumns, *, repeated: list[list[Problem]]) -> None:
         self._table = table
         self._encoded = encoded
-        self._repeated: list[Problem] | None = None
+        self._repeated = repeated  # of the table, which is asked for it more than once
+
+    @property
+    def rows(self) -> Source | None:
+        """The file as rows; of an engine that groups its first ones, read once. None for a table of codes."""
+        encoded = self._encoded
+        if encoded.first is None and encoded.data is not None:
+            encoded.first = encoded.data.first_rows(FIRST_ROWS)
+        return encoded.first
 
     @property
     def _engine(self) -> Engine | None:
@@ -87,18 +96,23 @@ class Doubts:
         or a part of the key whose rows agree as a person's do. A key that hardly repeats silences nothing.
         """
         self._table.require()
-        file, schema = self._encoded.data, self._table.schema
-        if file is None or schema.unit != "person":
-            return [] if file is None else counting_columns(file, schema) or crossed_counts(file, schema)
+        file, rows, schema = self._encoded.data, self.rows, self._table.schema
+        if file is None or rows is None:
+            return []
+        if schema.unit != "person":
+            return counting_columns(file, schema) or crossed_counts(rows, schema)
         if not schema.person:
-            return crossed_counts(file, schema) or suspected_keys(file, schema)
+            return crossed_counts(rows, schema) or suspected_keys(rows, schema)
         people, external = self._encoded.people, self._engine
         keyed = external if isinstance(external, SparkPeople) else people
         found = [] if keyed is None or self._encoded.exact else filler_problem(keyed.filler)
-        found = found or rival_keys(file, schema, other_keys(file, schema)) or parted_keys(file, schema)
-        if found or people is None:
+        found = found or rival_keys(rows, schema, other_keys(rows, schema)) or parted_keys(rows, schema)
+        if found:
             return found
-        return keys_beside(file, schema, rows_are_keys=people.of_rows(self._encoded.weights))
+        if people is None:  # they are counted elsewhere
+            people = read_people([rows.read([name])[name] for name in schema.person_columns])
+            return keys_beside(rows, schema, rows_are_keys=people.of_rows(None))
+        return keys_beside(rows, schema, rows_are_keys=people.of_rows(self._encoded.weights))
 
     def refuse_suspected_keys(self) -> None:
         """Raise if rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""
@@ -112,10 +126,11 @@ class Doubts:
         Only where the schema does not say who a row is about (`person`). A table of codes has no such columns.
         """
         self._table.require()
-        if self._repeated is None:
-            file, repeats = self._encoded.data, self._encoded.repeats
-            self._repeated = [] if file is None else repeated_keys(file, self._table.schema, repeats)
-        return self._repeated
+        if not self._repeated:
+            file, rows, schema, repeats = self._encoded.data, self.rows, self._table.schema, self._encoded.repeats
+            found = [] if file is None or rows is None else repeated_keys(file, schema, repeats, rows)
+            self._repeated.append(found)
+        return self._repeated[0]
 
     def refuse_repeated_keys(self) -> None:
         """Raise when the file contradicts how many rows the schema says a person has."""
@@ -125,13 +140,13 @@ class Doubts:
 
     def _doubtful_keys(self) -> list[Problem]:
         """Return what makes it doubtful that the keys of `person` are all the people that rows are about."""
-        file, schema, people = self._encoded.data, self._table.schema, self._encoded.people
-        if file is None or not schema.person:
+        rows, schema, people = self.rows, self._table.schema, self._encoded.people
+        if rows is None or not schema.person:
             return []
         external = self._engine
         crowded = [] if people is None else crowded_problem(people, self._encoded.weights)
         crowded += crowd_problem(external.crowd) if isinstance(external, SparkPeople) else []
-        return crowded + mixed_keys(file, schema) + keys_of_others(file, schema)
+        return crowded + mixed_keys(rows, schema) + keys_of_others(rows, schema)
 
     def two_people(self) -> list[Problem]:
         """Return a problem where columns are named as if a row described two people; no value is read for it."""
@@ -167,10 +182,12 @@ class Doubts:
 
         Files too large to hold are not gone through for it.
         """
-        source = self._encoded.source
-        if source is None or source.grouped or is_large(source):
-            return []
-        return stray_problems(source, self._table.schema)
+        rows = self.rows
+        return (
+            []
+            if self._encoded.source is None or rows is None or is_large(rows)
+            else stray_problems(rows, self._table.schema)
+        )
 
     def copies(self) -> list[Problem]:
         """Return a problem where many rows are copies of others in every column of the file, more than by chance.

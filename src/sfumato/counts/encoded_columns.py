@@ -51,6 +51,7 @@ class EncodedColumns:
         self.nobody: list[Problem] = []  # rows that repeat the header, or have no value
         self.driver_cells = DRIVER_CELLS
         self.engine: Engine | None = None  # has the rows where there are more combinations than that
+        self.first: Source | None = None  # the first rows, of an engine that groups; else what they came from
         self.left_out = 0  # of such a table
         self.cap: int | None = None  # how many rows of a person are kept at most, where there is a limit
         self.wrong_keys: list[Problem] = []  # of such a table
@@ -71,7 +72,7 @@ class EncodedColumns:
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the codes only: the source may hold columns nobody publishes."""
-        return {**self.__dict__, "source": None, "file": None, "progress": None}
+        return {**self.__dict__, "source": None, "file": None, "first": None, "progress": None}
 
     def guesses(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return which properties of the files were guessed from rows, when these columns are read."""

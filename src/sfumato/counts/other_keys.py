@@ -64,7 +64,7 @@ def with_keys(source: Source, schema: Schema, held: Mapping[str, HeldValues]) ->
     named = {*schema.person_columns, *(attribute.column_name for attribute in keyed)}
     named -= {*schema.not_person, *(attribute.column_name for attribute in schema.published)}
     found = dict(held)
-    for column in source.columns if wanted and not source.grouped else ():
+    for column in source.columns if wanted else ():
         if column not in named:
             continue
         texts = key_texts(source.collect(source.scan([column]).head(_KEYS_READ))[column])
@@ -92,7 +92,7 @@ def keys_of_others(source: Source, schema: Schema) -> list[Problem]:
     """
     person, found = list(schema.person_columns), []
     said = {attribute.column_name: attribute for attribute in schema.attributes}
-    for column in other_keys(source, schema) if person and not source.grouped else ():
+    for column in other_keys(source, schema) if person else ():
         known = said.get(column)
         named = {column, known.name if known is not None else column}
         if named & {*schema.not_person} or not any(map(key_like, named)):
@@ -127,7 +127,7 @@ def keys_beside(source: Source, schema: Schema, *, rows_are_keys: bool) -> list[
     found, why = [], f"{keys}, which `person` names, hardly repeats"
     if rows_are_keys:
         found = counting_columns(source, flat) or crossed_counts(source, flat)
-    elif not source.grouped:
+    else:
         source, why = _one_row_of_each(source, schema), f"one row of each {keys}, which `person` names, is compared"
     found = found or agreeing_columns(source, flat, source.columns) or suspected_keys(source, flat)
     return [
@@ -148,19 +148,20 @@ def _one_row_of_each(source: Source, schema: Schema) -> Source:
     return Source(source.name, columns=tuple(once.columns), frame=once.lazy())
 
 
-def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) -> list[Problem]:
+def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int], rows: Source) -> list[Problem]:
     """Return a problem for each column that looks like a person's key and repeats more often than the schema says.
 
     Also for each that may say how many people a row stands for, where rows are called people.
 
-    `known_rows` remembers how often columns repeat, so that each is read once.
+    `known_rows` remembers how often columns repeat, so that each is read once; `rows` is the table as rows, or its
+    first ones where an engine groups.
     """
     if schema.person:
         return []
     said = {attribute.column_name: attribute for attribute in schema.attributes}
     problems = counting_columns(source, schema) if schema.unit == "person" else []
     unknown = []
-    reached = _addresses(source)
+    reached = _addresses(rows)
     for column in source.columns:
         known = said.get(column)
         named = {column, known.name if known is not None else column}
@@ -186,16 +187,14 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int]) ->
             )
             hint = key_hint([column], published=known in schema.published)
             problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))
-    return problems or agreeing_columns(source, schema, unknown)
+    return problems or agreeing_columns(rows, schema, unknown)
 
 
 def _addresses(source: Source) -> set[str]:
     """Return the columns that hold e-mail or IP addresses or telephone numbers, whatever their names.
 
-    Judged on the first rows; not where an engine groups, whose keys stay where they are.
+    Judged on the first rows.
     """
-    if source.grouped:
-        return set()
     texts = [name for name, kind in source.types(source.scan(source.columns)).items() if isinstance(kind, pl.String)]
     if not texts:
         return set()

@@ -116,7 +116,7 @@ def first_rows(
 
     A text that the schema calls missing is no value.
     """
-    if source.grouped or not quasi or not wanted or not set(quasi) <= set(source.columns):
+    if not quasi or not wanted or not set(quasi) <= set(source.columns):
         return None
     frame = source.collect(source.scan([*quasi, *(name for name in wanted if name not in quasi)]).head(FIRST_ROWS))
     if not all(supported(frame[name].dtype) for name in quasi):

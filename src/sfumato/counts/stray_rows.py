@@ -139,11 +139,9 @@ def stray_rows(source: Source, quasi: Collection[str] = ()) -> StrayRows | None:
     rows above it, from the same one on; a first row that reads as a second header; rare rows with at most one of
     the columns `quasi`, three at least, that most rows have. Rows with few cells are named only where there are more
     of them than answers that are missing here and there explain, and, where there are three columns `quasi`, only
-    those with less than half of these. Not looked for where an engine groups.
+    those with less than half of these.
     """
     frame = source.scan(source.columns[:_LOOKED_AT])
-    if source.grouped:
-        return None
     types = source.types(frame)
     columns = [name for name in source.columns[:_LOOKED_AT] if supported(types[name])]
     if len(columns) < 2:
@@ -254,8 +252,6 @@ def merged_columns(source: Source) -> list[str]:
     Most of their cells are blank, the first is not, and no two that are filled follow each other or say the same.
     """
     frame = source.scan(source.columns[:_LOOKED_AT])
-    if source.grouped:
-        return []
     types = source.types(frame)
     names = [name for name in source.columns[:_LOOKED_AT] if isinstance(types[name], pl.String)]
     if not names:

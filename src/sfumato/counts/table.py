@@ -122,11 +122,11 @@ class Table:
     __slots__ = (
         "_counts",
         "_derived",
-        "_doubts",
         "_encoded",
         "_engine",
         "_kept",
         "_kept_weights",
+        "_repeated",
         "_surplus",
         "driver_cells",
         "schema",
@@ -140,7 +140,7 @@ class Table:
         self._kept_weights: np.ndarray | None = None
         self._surplus: int | None = None
         self._derived: list[Derived] | None = None
-        self._doubts: Doubts | None = None
+        self._repeated: list[list[Problem]] = []
         self._engine: Engine | None = None
         self.driver_cells = DRIVER_CELLS
 
@@ -258,9 +258,7 @@ class Table:
     @property
     def doubts(self) -> Doubts:
         """What makes it doubtful that rows are the people they are counted as, and what to read before publishing."""
-        if self._doubts is None:
-            self._doubts = Doubts(self, self._encoded)
-        return self._doubts
+        return Doubts(self, self._encoded, repeated=self._repeated)
 
     def fingerprints(self) -> Fingerprints:
         """Count who is unique on what is always published unchanged, and rows with all columns. Confidential."""
@@ -325,8 +323,8 @@ class Table:
                 for numbers in (counts.weights, people)
             )
             found[name] = HeldValues(rows, people=held, known=names_a_category(name))
-        file = self._encoded.source
-        return found if file is None else with_keys(file, self.schema, found)
+        file = self.doubts.rows
+        return found if self._encoded.source is None or file is None else with_keys(file, self.schema, found)
 
     def require(self) -> None:
         """Read what is not read yet; raise one `ReadError` with every problem."""

@@ -100,7 +100,7 @@ def fetch(session: Session, statement: str) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class SqlTable:
-    """A table of a PostgreSQL server: it answers GROUP BY, never SELECT of rows."""
+    """A table of a PostgreSQL server: it answers GROUP BY; rows are asked for once, the first ones alone."""
 
     name: str
     _: KW_ONLY
@@ -150,6 +150,12 @@ class SqlTable:
         found = self.run(query)
         found = found.rename(dict(zip(found.columns, [*names, ROWS], strict=True)))
         return found.with_columns(pl.col(ROWS).cast(pl.Int64))
+
+    def first(self, names: Sequence[str], most: int) -> pl.DataFrame:
+        """Return the raw values of the first rows, in the order in which the server has them."""
+        chosen = ", ".join(f"{self.cell(name)} AS k{at}" for at, name in enumerate(names))
+        found = self.run(f"SELECT {chosen} FROM {self.table} LIMIT {most}")
+        return found.rename(dict(zip(found.columns, names, strict=True)))
 
     def height(self) -> int:
         """Return how many rows there are."""

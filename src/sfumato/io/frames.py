@@ -74,6 +74,11 @@ class Grouped:
         found = _named(_fetched(query), [*names, ROWS])
         return found.with_columns(pl.col(ROWS).cast(pl.Int64))  # Decimal or unsigned, by engine
 
+    def first(self, names: Sequence[str], most: int) -> pl.DataFrame:
+        """Return the raw values of the first rows, in the order in which the engine has them."""
+        keys, frame = self._keyed(names)
+        return _named(_fetched(frame.select(*keys).head(most)), names)
+
     def height(self) -> int:
         """Return how many rows there are."""
         return int(_fetched(self.frame.select(nw.len())).item())

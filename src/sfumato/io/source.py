@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SfumatoError, count_of
 from sfumato.io.database import SCHEMES, SqlTable, open_database
 from sfumato.io.decode_cell import canonical_text, too_large_for_a_float
 from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
@@ -82,6 +82,7 @@ class Source:
     frame: pl.LazyFrame | InMemory | Sheet | Grouped | SqlTable
     streaming: bool = True
     files: tuple[CsvFile, ...] = ()
+    total: int | None = None  # rows of the table of which these are the first, in no order
 
     @property
     def padded(self) -> bool:
@@ -112,6 +113,8 @@ class Source:
 
     def places(self, rows: Sequence[int]) -> str:
         """Say where rows stand, counted from 0 and in order: by the line of a file, or by the row where it has none."""
+        if self.total is not None:
+            return count_of(len(rows), "row")
         shown = [int(row) for row in rows[:_PLACES]]
         word, numbers = "row", [row + 1 for row in shown]
         if isinstance(self.frame, Sheet) and self.frame.lines:
@@ -194,8 +197,21 @@ class Source:
         self.same_rows(found.height)
         return found
 
+    def first_rows(self, most: int) -> Source:
+        """Return the table itself; of an engine that groups its first rows, which are read here and nowhere kept.
+
+        Whose the rows are cannot be seen in counts: it takes the rows of one key beside each other.
+        """
+        frame = self.frame
+        if not isinstance(frame, Grouped | SqlTable):
+            return self
+        found = guarded(self.name, lambda: frame.first(self.columns, most))
+        return Source(self.name, columns=self.columns, frame=found.lazy(), streaming=False, total=self.height())
+
     def height(self) -> int:
         """Return how many rows there are, without reading a column."""
+        if self.total is not None:
+            return self.total
         frame = self.frame
         if not isinstance(frame, pl.LazyFrame):
             return guarded(self.name, frame.height)

@@ -119,9 +119,12 @@ def _by_rows(release: Release) -> _Lines:
 
 
 def _by_people(table: Table, release: Release) -> _Lines | None:
-    """Return the lines of the table with who has them, where a release counts people and knows where each line went."""
+    """Return the lines of the table with who has them, where a release counts people and knows where each line went.
+
+    Not where the rows are held elsewhere: it needs them all at once.
+    """
     home = release.residence
-    if release.people is None or (home is None and len(release.groups) != 1):
+    if release.people is None or not table.held or (home is None and len(release.groups) != 1):
         return None
     names = tuple(a.name for a in release.carried) if home is None else home.names
     counts, members = table.counts(names), table.members(names)
