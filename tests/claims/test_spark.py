@@ -412,6 +412,16 @@ def test_a_worker_that_is_killed(once: bool, tmp_path, monkeypatch) -> None:
     assert "spent" not in [entry.state for entry in sf.Ledger(ledger).entries()]
 
 
+@pytest.mark.full
+def test_a_file_that_was_written_anew_is_read_anew(tmp_path) -> None:
+    """Spark keeps coded lines by their plan and took the new file for the old: people who had left were published."""
+    path, whole = tmp_path / "rows.parquet", visits(400).drop("mrn")
+    for rows in (400, 200, 300):
+        whole.head(rows).write_parquet(path)
+        table = sf.read(path, SCHEMA, engine=local(), driver_cells=20)
+        assert int(table.counts("town").weights.sum()) == len(whole.head(rows).drop_nulls("weight"))
+
+
 # -- releases in Spark ---------------------------------------------------------------------------
 
 

@@ -119,3 +119,12 @@ def test_problems_of_older_flows_count_the_rows_of_the_file():
         with pytest.raises(sf.ReadError) as error:
             OlderFlows.read(data, "tract")
         assert error.value.problems[0].rows == 6
+
+
+@pytest.mark.parametrize("engine", [lambda frame: frame, lambda frame: duckdb.from_arrow(frame.to_arrow())])
+def test_a_table_of_counts_is_not_read_as_one_of_jobs(engine):
+    """DuckDB gives each count once, so that none seemed to repeat: 192 lines of 400 jobs were 192 jobs."""
+    places = ["01", "02", "03"]
+    lines = [{"work": work, "home": home, "zz": 1 + at % 3} for at, work in enumerate(places) for home in places]
+    with pytest.raises(sf.ReadError, match="as in a table of counts"):
+        read_flows(engine(pl.DataFrame(lines)), GEOGRAPHY, destination="work", origin="home")
