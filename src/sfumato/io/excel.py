@@ -162,6 +162,7 @@ def filled_sheets(path: Path) -> dict[str, bool]:
     """Return the names of the sheets that hold values, and whether each is shown."""
     import python_calamine
 
+    _check_size(path)
     book = python_calamine.CalamineWorkbook.from_path(engine_path(path))
     kinds = [sheet for sheet in book.sheets_metadata if sheet.typ == python_calamine.SheetTypeEnum.WorkSheet]
     shown = python_calamine.SheetVisibleEnum.Visible
