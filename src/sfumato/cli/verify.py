@@ -32,7 +32,7 @@ def verify(
 ) -> int:
     """Read a saved release again and check what it claims; or check requirements on anyone's file.
 
-    Exits with 3 when the claim does not hold.
+    Exits with 3 when the claim does not hold or cannot be checked.
 
     Example: sfumato verify out/
 
@@ -56,6 +56,7 @@ def verify(
 
 def _show(verdict: Verdict) -> None:
     first, *rest = str(verdict).split("\n")
-    say_parts((first, "bold green" if verdict.holds else "bold red"), (f" ({verdict.kind})", ""))
+    style = "bold green" if verdict.holds else "bold red" if verdict.checkable else "bold yellow"
+    say_parts((first, style), (f" ({verdict.kind})" if verdict.checkable else "", ""))
     for line in rest:
         say(f"  {line}")

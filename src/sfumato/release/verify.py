@@ -437,6 +437,7 @@ def _file(
     needed = {attribute.where for attribute in schema.carried if attribute.ordered}
     needed |= {attribute.where for attribute in schema.sensitive if requirement.reads_sensitive}
     hint = "add them to `values` of the schema, or to `same` where they are spellings of one"
+    nobody = [p for p in examined.problems if p.path == PEOPLE]  # nothing says how many people a class holds
     problems += [replace(p, hint=_NO_FOLDER) if p.path == PEOPLE and not beside else p for p in examined.problems]
     problems += [replace(p, hint=hint) for p in unread if p.path in needed]
     absent = [attribute.name for attribute in schema.quasi if attribute.name not in columns]
@@ -460,4 +461,5 @@ def _file(
         problems=tuple(problems),
         notes=(*notes, *examined.notes, *examined.exposed),
         fingerprints=examined.fingerprints,
+        checkable=not nobody or len(problems) > len(nobody),
     )
