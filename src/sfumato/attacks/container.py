@@ -150,8 +150,9 @@ def _dictionaries(
     file: Path, schema: Schema, columns: dict[str, str]
 ) -> tuple[dict[str, tuple[int, ...]], tuple[str, ...]]:
     """Return the codes of values that stand in a dictionary and in no row, unless all values of the domain do."""
-    held = dictionary_texts(file, list(columns.values()))
-    if held is None:
+    try:
+        held = dictionary_texts(file, list(columns.values()))
+    except ImportError:
         return {}, ("Dictionary pages were not looked at: pyarrow is not installed.",)
     unused, notes = {}, []
     for name, column in columns.items():

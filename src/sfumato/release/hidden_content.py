@@ -46,6 +46,8 @@ _HOLDING = (
     (r"xl/persons/.*", "the names of people who wrote comments"),
     (r"xl/pivotCache/.*", "copies of the rows behind a pivot table"),
     (r"xl/externalLinks/.*", "copies of cells of another workbook"),
+    (r"xl/model/.*", "a data model, which is a copy of tables"),
+    (r"xl/embeddings/.*", "embedded files"),
 )
 _PROGRAMS = {"openpyxl", "xlsxwriter", "unknown", "microsoft office user"}
 _PEOPLE = {"creator": "an author", "initial-creator": "an author", "lastModifiedBy": "who changed it last"} | {
@@ -172,14 +174,18 @@ def _beside_rows(path: Path, schema: Schema, columns: Mapping[str, str]) -> tupl
     if strange := [name for name, text in _metadata(path).items() if not _is_plain(name, text)]:
         rule = f"holds metadata beside its columns, which no claim covers: {_joined(list(map(visible, strange)))}"
         problems.append(Problem(path.name, rule, _REWRITE))
-    held = dictionary_texts(path, list(columns.values()))
-    if held is None:
-        return problems, ["dictionaries and metadata of single columns were not looked at: pyarrow is not installed"]
+    unseen = "dictionaries and metadata of single columns were not looked at: pyarrow "
+    try:
+        held, described = dictionary_texts(path, list(columns.values())), _described_columns(path)
+    except ImportError:
+        return problems, [f"{unseen}is not installed"]
+    except (*DAMAGED, ValueError, NotImplementedError, KeyError):  # polars read the rows: a kind of file it alone knows
+        return problems, [f"Warning: {unseen}cannot read the file"]
     for name, column in columns.items():
         if only := unshown_values(schema[name], *held.get(column, (set(), set()))):
             rule = f"its dictionary holds {count_of(len(only), 'value')} that no row shows"
             problems.append(Problem(column, rule, _REWRITE, count=len(only), values=tuple(sorted(only))))
-    if described := _described_columns(path):
+    if described:
         rule = f"holds metadata of columns, which no claim covers: {_joined(list(map(visible, described)))}"
         problems.append(Problem(path.name, rule, _REWRITE))
     return problems, ["not looked at: bytes of the Parquet file outside its columns, such as statistics"]
@@ -221,27 +227,29 @@ def _described_columns(path: Path) -> list[str]:
     return [field.name for field in fields if any(not key.startswith(own) for key in field.metadata or {})]
 
 
-def dictionary_texts(path: Path, columns: Sequence[str]) -> dict[str, tuple[set[str], set[str]]] | None:
-    """Return the values that stand in the dictionaries of columns, and those that rows show; None without pyarrow."""
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        return None
+def dictionary_texts(path: Path, columns: Sequence[str]) -> dict[str, tuple[set[str], set[str]]]:
+    """Return the values that stand in the dictionaries of columns, and those that rows show; pyarrow must be there."""
+    from pyarrow import parquet
+
     kinds = pl.read_parquet_schema(engine_path(path))
     texts = sorted(column for column in set(columns) if not kinds[column].is_numeric())
-    table = parquet.ParquetFile(path, read_dictionary=texts).read(texts)
-    found = {}
-    for column in texts:
-        chunks = [chunk for chunk in table[column].chunks if hasattr(chunk, "dictionary")]
-        written = {str(text) for chunk in chunks for text in chunk.dictionary.to_pylist() if text is not None}
-        shown = {str(chunk.dictionary[at].as_py()) for chunk in chunks for at in chunk.indices.unique().drop_null()
-                 .to_pylist()}  # fmt: skip
+    found: dict[str, tuple[set[str], set[str]]] = {column: (set(), set()) for column in texts}
+    file = parquet.ParquetFile(path, read_dictionary=texts)
+    for at in range(file.num_row_groups):  # one at a time: the file may be larger than memory
+        table = file.read_row_group(at, texts)
+        for column, (written, shown) in found.items():
+            for chunk in table[column].chunks:
+                if hasattr(chunk, "dictionary"):
+                    written |= {str(text) for text in chunk.dictionary.to_pylist() if text is not None}
+                    shown |= {
+                        str(text) for text in chunk.dictionary.take(chunk.indices.unique().drop_null()).to_pylist()
+                    }
+    for column, (written, shown) in found.items():
         kind = kinds[column]
         if isinstance(kind, pl.Enum):  # its categories stand beside the pages as well
             written |= set(kind.categories.to_list())
             rows = pl.scan_parquet(engine_path(path), glob=False).select(pl.col(column).cast(pl.String).unique())
             shown |= set(rows.collect()[column].drop_nulls())
-        found[column] = (written, shown)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
 
 import openpyxl
@@ -100,6 +101,8 @@ def test_what_a_workbook_holds_beside_its_cells_is_said(tmp_path) -> None:
         "xl/pivotCache/pivotCacheRecords1.xml": "behind a pivot table",
         "xl/externalLinks/externalLink1.xml": "of another workbook",
         "xl/threadedComments/threadedComment1.xml": "comments on cells",
+        "xl/model/item.data": "a data model",
+        "xl/embeddings/file1.bin": "embedded files",
     }.items():
         holds, text = said(add_part(workbook(tmp_path), part))
         assert not holds
@@ -218,3 +221,19 @@ def test_values_that_no_row_shows_are_found(tmp_path, kind) -> None:
     assert "its dictionary holds 1 value that no row shows" in str(verdict)
     assert "Anna" not in str(verdict)
     assert "Anna" not in str(verdict.to_json())
+
+
+def test_a_value_of_one_row_group_may_be_shown_by_another(tmp_path) -> None:
+    path = tmp_path / "t.parquet"
+    rows = {name: [row[at] for row in ROWS[1:]] for at, name in enumerate(ROWS[0])}
+    job = pa.DictionaryArray.from_arrays(pa.array([1, 1, 2, 2]), pa.array(["Anna Muster", "baker", "clerk"]))
+    parquet.write_table(pa.table({"age": rows["age"], "job": job}), path, row_group_size=2)
+    assert "its dictionary holds 1 value that no row shows" in str(verdict_of(path))
+
+
+def test_without_pyarrow_it_is_said_what_was_not_looked_at(tmp_path, monkeypatch) -> None:
+    pl.DataFrame(ROWS[1:], schema=ROWS[0], orient="row").write_parquet(tmp_path / "t.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    verdict = verdict_of(tmp_path / "t.parquet")
+    assert verdict.holds
+    assert "were not looked at: pyarrow is not installed" in str(verdict)
