@@ -254,6 +254,9 @@ def dictionary_texts(path: Path, columns: Sequence[str]) -> dict[str, tuple[set[
 
 
 def unshown_values(attribute: Attribute, written: set[str], shown: set[str]) -> set[str]:
-    """Return the values that only a dictionary holds; one of all values of the domain says nothing of a table."""
+    """Return the values that only a dictionary holds; where all of the domain stand there, these say nothing."""
     only = written - shown
-    return set() if not only or len(set(attribute.texts()) & written) == attribute.size else only
+    if not only or len(written) < attribute.size:
+        return only
+    domain = set(attribute.texts())
+    return only - domain if domain <= written else only

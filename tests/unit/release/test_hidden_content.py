@@ -215,6 +215,8 @@ def test_values_that_no_row_shows_are_found(tmp_path, kind) -> None:
     assert verdict_of(path).holds
     write(["baker", "clerk", "mason"])  # the domain: it says nothing of the table
     assert verdict_of(path).holds
+    write(["Anna Muster", "baker", "clerk", "mason"])
+    assert "its dictionary holds 1 value that no row shows" in str(verdict_of(path))
     write(["Anna Muster", "baker", "clerk"])
     verdict = verdict_of(path)
     assert not verdict.holds
