@@ -44,12 +44,12 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.release.files import DAMAGED, as_texts, opened
 from sfumato.release.from_text import TextReader, columns_of
+from sfumato.release.hidden_content import dictionary_texts, metadata_names, unshown_values
 from sfumato.release.manifest import MANIFEST
 from sfumato.release.tables import COUNT, GROUP
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.visible import visible
 
-_TYPES = "ARROW:schema"  # the types of the columns, which every writer of Parquet keeps
 _STOPS = (
     "a file written anew in an order of its own, without index, metadata and unused categories, with ranges that are "
     "public"
@@ -142,11 +142,7 @@ def _manifest_notes(folder: Path) -> Iterator[str]:
 
 
 def _metadata_notes(file: Path) -> Iterator[str]:
-    try:
-        found = sorted(set(pl.read_parquet_metadata(file)) - {_TYPES})
-    except DAMAGED:
-        return
-    if found:
+    if found := metadata_names(file):
         yield f"Metadata beside the types of the columns: {', '.join(map(visible, found))}."
 
 
@@ -155,24 +151,15 @@ def _dictionaries(
 ) -> tuple[dict[str, tuple[int, ...]], tuple[str, ...]]:
     """Return the codes of values that stand in a dictionary and in no row, unless all values of the domain do."""
     try:
-        from pyarrow import parquet
+        held = dictionary_texts(file, list(columns.values()))
     except ImportError:
         return {}, ("Dictionary pages were not looked at: pyarrow is not installed.",)
     unused, notes = {}, []
-    texts = set(columns.values()) - {name for name, kind in pl.read_parquet_schema(file).items() if kind.is_numeric()}
-    table = parquet.ParquetFile(file, read_dictionary=sorted(texts)).read(sorted(texts))
     for name, column in columns.items():
-        if column not in texts:
+        only = unshown_values(schema[name], *held.get(column, (set(), set())))
+        if not only:
             continue
-        chunks = [chunk for chunk in table[column].chunks if hasattr(chunk, "dictionary")]
-        written = {str(text) for chunk in chunks for text in chunk.dictionary.to_pylist() if text is not None}
-        shown = {str(chunk.dictionary[at].as_py()) for chunk in chunks for at in chunk.indices.unique().drop_null()
-                 .to_pylist()}  # fmt: skip
-        only = written - shown
-        codes = _codes(schema[name], only)
-        if not only or len(_codes(schema[name], written)) == schema[name].size:
-            continue  # a dictionary of all values of the domain says nothing of the table
-        unused[name] = codes
+        unused[name] = _codes(schema[name], only)
         notes.append(f"The dictionary of {visible(name)} holds {count_of(len(only), 'value')} that no row shows.")
     return unused, tuple(notes)
 

@@ -124,7 +124,8 @@ class Suite:
         if self.rehearsed:
             found.append(
                 "Measured on a rehearsal with half of the table: the mechanism was run on it, and the other half are "
-                "the controls. The release itself may have other classes."
+                "the controls. The release itself has other classes. With more rows they can be smaller, above all "
+                "where l-diversity or t-closeness is asked for: more people may then be found than in the rehearsal."
             )
         if self.distances:
             said = ", ".join(f"{name} {far:.3g}" for name, far in self.distances.items())

@@ -15,28 +15,38 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Check a claim from the written files alone.")
 @click.argument("release", type=click.Path())
-@click.option("--schema", type=click.Path(), help="Schema of a bare CSV or Parquet file.")
+@click.option("--schema", type=click.Path(), help="Schema of a bare CSV, Parquet or Excel file.")
 @click.option("--groups", metavar="COLUMN", help="Column of a bare file that numbers its groups (buckets).")
 @click.option("--counts", metavar="COLUMN", help="Column of a bare file that says how many rows a line stands for.")
+@click.option("--sheet", help="Sheet of a bare Excel file, if several hold values.")
 @requirement_options
 @json_option
 def verify(
-    release: str, schema: str | None, groups: str | None, counts: str | None, as_json: bool, **asked: Any
+    release: str,
+    schema: str | None,
+    groups: str | None,
+    counts: str | None,
+    sheet: str | None,
+    as_json: bool,
+    **asked: Any,
 ) -> int:
-    """Read a saved release again and check what it claims; or check requirements on anyone's CSV.
+    """Read a saved release again and check what it claims; or check requirements on anyone's file.
 
-    Exits with 3 when the claim does not hold.
+    Exits with 3 when the claim does not hold or cannot be checked.
 
     Example: sfumato verify out/
 
     Example: sfumato verify release.csv --schema s.toml --k 10 --l 3
 
     Example: sfumato verify counts.csv --schema s.toml --k 10 --counts n
+
+    Example: sfumato verify release.xlsx --schema s.toml --k 10 --sheet People
     """
     import sfumato as sf
 
     described = None if schema is None else sf.Schema.load(schema)
-    verdict = sf.verify(release, schema=described, requirement=requirement_of(asked), groups=groups, counts=counts)
+    requirement = requirement_of(asked)
+    verdict = sf.verify(release, schema=described, requirement=requirement, groups=groups, counts=counts, sheet=sheet)
     if as_json:
         emit({"ok": verdict.holds, **verdict.to_json()})
     else:
@@ -46,6 +56,7 @@ def verify(
 
 def _show(verdict: Verdict) -> None:
     first, *rest = str(verdict).split("\n")
-    say_parts((first, "bold green" if verdict.holds else "bold red"), (f" ({verdict.kind})", ""))
+    style = "bold green" if verdict.holds else "bold red" if verdict.checkable else "bold yellow"
+    say_parts((first, style), (f" ({verdict.kind})" if verdict.checkable else "", ""))
     for line in rest:
         say(f"  {line}")

@@ -120,6 +120,11 @@ class Doubts:
         if problems:
             raise SchemaError(problems)
 
+    def key_refusals(self, *, proved: bool) -> list[Problem]:
+        """Return the problems for which `publish` refuses the table before anything is made, by what the claim is."""
+        found = self.repeated_keys()
+        return found if proved else found or self._copied_people() or self.suspected_keys() or self.joined()
+
     def repeated_keys(self) -> list[Problem]:
         """Return a problem for each column that looks like a person's key and repeats more than `rows_per_person`.
 
@@ -207,9 +212,13 @@ class Doubts:
 
     def refuse_copies(self) -> None:
         """Raise if a claim would count copies of rows as people. Never for a claim that is proved: it is a veto."""
-        problems = (self.copies() or self.alike()) if self._table.schema.unit == "person" else []
+        problems = self._copied_people()
         if problems:
             raise SchemaError(problems)
+
+    def _copied_people(self) -> list[Problem]:
+        """Return what makes rows that are alike seem one person's, where rows are called people."""
+        return (self.copies() or self.alike()) if self._table.schema.unit == "person" else []
 
     def alike(self) -> list[Problem]:
         """Return a problem where rows agree in every quasi-identifier far more often than by chance.

@@ -15,7 +15,7 @@ from sfumato.drafting.decisions import (
     with_roles,
     without_rows,
 )
-from sfumato.drafting.draft import Look, draft, look_at
+from sfumato.drafting.draft import Look, draft, look_at, sheets_of
 from sfumato.drafting.profile import Preview, Profile, preview, profiles
 from sfumato.drafting.units import unit_answers, unit_question, with_unit, without_unit_questions
 
@@ -36,6 +36,7 @@ __all__ = [
     "look_at",
     "preview",
     "profiles",
+    "sheets_of",
     "text_of",
     "unit_answers",
     "unit_question",

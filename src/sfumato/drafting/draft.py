@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 from sfumato.counts.stray_rows import MERGED, empty_problems, header_problems
@@ -19,8 +20,9 @@ from sfumato.drafting.roles import Proposal, proposals, proposed
 from sfumato.drafting.table import Repeated, TableFacts, table_facts
 from sfumato.drafting.units import WHO, ask_counts, ask_households, ask_kept, ask_key, ask_two_people, ask_visits
 from sfumato.errors import ParameterError, ReadError, count_of
+from sfumato.io.excel import filled_sheets
 from sfumato.io.read_errors import refused
-from sfumato.io.source import Source, open_source
+from sfumato.io.source import Source, guarded, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Role
 from sfumato.schema.domain import decimal_text
@@ -264,6 +266,12 @@ def look_at(
         person=person,
         counting=tuple(counting),
     )
+
+
+def sheets_of(path: str | PathLike[str]) -> list[str]:
+    """Return the names of the sheets of a workbook that hold values."""
+    book = Path(path)
+    return list(guarded(book.name, lambda: filled_sheets(book)))
 
 
 def draft(

@@ -33,7 +33,16 @@ from sfumato.estimate.person import (
     person_distribution,
 )
 from sfumato.estimate.regions import ANY, Regions, count, estimate, normalised, shares
-from sfumato.estimate.tables import ExactTables, PublicBins, ReadTables, association, bins_of, exact_tables, read_tables
+from sfumato.estimate.tables import (
+    ExactTables,
+    PublicBins,
+    ReadTables,
+    association,
+    bins_of,
+    exact_tables,
+    read_tables,
+    values_moved,
+)
 
 __all__ = [
     "ANY",
@@ -78,4 +87,5 @@ __all__ = [
     "row_features",
     "shares",
     "units_of",
+    "values_moved",
 ]

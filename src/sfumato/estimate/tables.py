@@ -3,10 +3,12 @@
 Source    the one estimator, `estimate.regions` (Li & Li, KDD 2009, sections 4.2 and 6).
 Claim     `ReadTables.counts(a, b, ...)` holds, for every cell of the columns' bins, the estimate of `regions` for that
           cell; `ExactTables.counts` the counts themselves. Bins are a function of the schema and cover each code once.
+          `values_moved` is the total variation between a column's counts by value and what a reader expects of each.
 Because   cover is a product over columns, so one labels x bins matrix for each column is enough for every table.
 Checked   tests/unit/estimate/test_tables.py::test_a_cell_is_what_the_estimator_gives
           tests/unit/estimate/test_tables.py::test_the_table_itself_is_exact
           tests/unit/estimate/test_tables.py::test_bins_cover_every_code_once
+          tests/unit/estimate/test_tables.py::test_values_moved_is_the_total_variation_of_single_values
 Silent on how wrong an estimate is: compare both.
 """
 
@@ -50,6 +52,11 @@ class PublicBins:
         """The bins as labels of the attribute."""
         ends = np.array(self.edges, np.int64)
         return Labels(self.attribute, np.arange(len(self) + 1, dtype=np.int64), ends[:-1], ends[1:])
+
+    @property
+    def several(self) -> bool:
+        """Whether some bin holds several codes."""
+        return len(self) < self.edges[-1]
 
     def place(self, codes: np.ndarray) -> np.ndarray:
         """Return the bin of each code."""
@@ -95,6 +102,40 @@ def _level(attribute: Attribute, size: int) -> tuple[int, ...]:
     return ()
 
 
+@dataclass(frozen=True, slots=True)
+class ValueCounts:
+    """Rows by value of a column: `each[i]` for every code in `[edges[i], edges[i + 1])`, none outside."""
+
+    edges: np.ndarray
+    each: np.ndarray
+
+    @classmethod
+    def of(cls, starts: np.ndarray, ends: np.ndarray, each: np.ndarray) -> ValueCounts:
+        """Return the sum of intervals of codes that have so many rows of each code."""
+        edges, place = np.unique(np.concatenate([starts, ends]), return_inverse=True)
+        steps = np.bincount(place.reshape(-1), weights=np.concatenate([each, -each]), minlength=len(edges))
+        return cls(edges, np.clip(np.cumsum(steps)[:-1], 0, None))
+
+    def rows(self) -> float:
+        """Return how many rows there are."""
+        return float((np.diff(self.edges) * self.each).sum())
+
+    def at(self, codes: np.ndarray) -> np.ndarray:
+        """Return the rows of each code."""
+        place = np.searchsorted(self.edges, codes, side="right") - 1
+        inside = (place >= 0) & (place < len(self.each))
+        found: np.ndarray = np.where(inside, np.append(self.each, 0)[np.where(inside, place, 0)], 0)
+        return found
+
+
+def values_moved(exact: ExactTables, read: ReadTables, name: str) -> float:
+    """Return the share of rows that a reader of the release counts under another value of a column."""
+    before, after = exact.values[name], read.values[name]
+    codes, rows = before.edges[:-1][before.each > 0], before.each[before.each > 0]
+    shares = rows / max(rows.sum(), 1), after.at(codes) / max(after.rows(), 1)
+    return round(float(np.clip(shares[0] - shares[1], 0, None).sum()), 12)
+
+
 @dataclass(frozen=True)
 class ExactTables:
     """The table's own counts. Confidential."""
@@ -103,6 +144,7 @@ class ExactTables:
     _: KW_ONLY
     places: Mapping[str, np.ndarray] = field(repr=False)
     weight: np.ndarray = field(repr=False)
+    values: Mapping[str, ValueCounts] = field(default_factory=dict, repr=False)
     confidential: bool = True
 
     def counts(self, *names: str) -> np.ndarray:
@@ -130,6 +172,7 @@ class ReadTables:
     carried: Mapping[str, np.ndarray] = field(repr=False)
     carried_group: np.ndarray = field(repr=False)
     carried_weight: np.ndarray = field(repr=False)
+    values: Mapping[str, ValueCounts] = field(default_factory=dict, repr=False)
 
     def counts(self, *names: str) -> np.ndarray:
         """Return how many rows a reader expects in each cell of the named columns."""
@@ -225,7 +268,19 @@ def exact_tables(table: Table) -> ExactTables:
     counts = table.counts()
     bins = {attribute.name: bins_of(attribute) for attribute in _published(table.schema)}
     places = {name: one.place(counts.column(name)) for name, one in bins.items()}
-    return ExactTables(bins, places=places, weight=counts.weights)
+    values = {name: _by_code(counts.column(name), counts.weights) for name in bins}
+    return ExactTables(bins, places=places, weight=counts.weights, values=values)
+
+
+def _by_code(codes: np.ndarray, weight: np.ndarray) -> ValueCounts:
+    found, place = np.unique(codes.astype(np.int64), return_inverse=True)
+    return ValueCounts.of(found, found + 1, np.bincount(place.reshape(-1), weights=weight, minlength=len(found)))
+
+
+def _by_label(table: Labels, label: np.ndarray, weight: np.ndarray) -> ValueCounts:
+    """Every code of a label is taken to be as frequent as the others."""
+    rows = np.bincount(label, weights=weight, minlength=len(table)) / table.size
+    return ValueCounts.of(table.starts, table.ends, np.repeat(rows, np.diff(table.offsets)))
 
 
 def read_tables(release: Release, schema: Schema | None = None) -> ReadTables:
@@ -236,28 +291,35 @@ def read_tables(release: Release, schema: Schema | None = None) -> ReadTables:
     names = [known.name for known in carried.attributes]
     at = {table.attribute.name: place for place, table in enumerate(boxes.tables)}
     inside, label = {}, {}
+    values: dict[str, ValueCounts] = {}
+    weight = np.asarray(boxes.weight, np.float64)
     for name, one in bins.items():
         if name in at:
             table, label[name] = aligned_labels(one.attribute, boxes.tables[at[name]], boxes.labels[:, at[name]])
             inside[name] = overlaps(table, one.labels, np.arange(len(one))) / table.size[:, None]
+            values[name] = _by_label(table, label[name], weight)
         elif name not in names:  # a column that the release does not publish may be anything
             inside[name] = (np.diff(np.array(one.edges)) / one.edges[-1])[None, :]
             label[name] = np.zeros(len(boxes), np.int32)
+            size = one.edges[-1]
+            values[name] = ValueCounts(np.array([0, size]), np.array([weight.sum() / size]))
     codes = {
         known.name: aligned_codes(bins[known.name].attribute, known, carried.codes[:, place])
         for place, known in enumerate(carried.attributes)
         if known.name in bins
     }
+    values |= {name: _by_code(found, carried.weight) for name, found in codes.items()}
     return ReadTables(
         bins,
         inside=inside,
         label=label,
-        weight=np.asarray(boxes.weight, np.float64),
+        weight=weight,
         group=boxes.group,
         group_weight=release.groups.weight,
         carried={name: bins[name].place(found) for name, found in codes.items()},
         carried_group=carried.group,
         carried_weight=carried.weight,
+        values=values,
     )
 
 

@@ -2,7 +2,7 @@
 
 from sfumato.frontiers.axes import RISKS, Axis, Composed, HeldOut, axis_words
 from sfumato.frontiers.evaluate import name_together, side_by_side
-from sfumato.frontiers.panel import asked_of, group_sizes, sample_rows, star_shares
+from sfumato.frontiers.panel import asked_of, group_sizes, moved_words, sample_rows, star_shares
 from sfumato.frontiers.point import Point, Reference, Spread, efficient_set
 from sfumato.frontiers.policy import Breach, Policy, WantedTable
 from sfumato.frontiers.recommend import (
@@ -46,6 +46,7 @@ __all__ = [
     "efficient_set",
     "frontier",
     "group_sizes",
+    "moved_words",
     "name_together",
     "price_of",
     "sample_rows",

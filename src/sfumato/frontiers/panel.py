@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 
 from sfumato.counts import Table
-from sfumato.errors import SfumatoError
-from sfumato.estimate import ExactTables, ReadTables, association, exact_tables, measured_attributes, read_tables
+from sfumato.errors import SfumatoError, two_digits
+from sfumato.estimate import (
+    ExactTables,
+    ReadTables,
+    association,
+    exact_tables,
+    measured_attributes,
+    read_tables,
+    values_moved,
+)
 from sfumato.limits import PAIRED_COLUMNS
 from sfumato.measures import Measured, Workload, measure, query_error, workload
 from sfumato.measures.base import remembered
@@ -156,7 +164,10 @@ def tables_of(table: Table, release: Release) -> tuple[ExactTables, ReadTables]:
 
 
 def columns_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
-    """Each column's counts in the table and to a reader of the release; `moved` is the share of rows in other bins."""
+    """Each column's counts in the table and to a reader of the release; `moved` is the share of rows in other bins.
+
+    Where bins hold several values, `values_moved` is the share of rows that a reader counts under other values.
+    """
     found = []
     for name, bins in exact.bins.items():
         before, after = exact.counts(name), np.clip(read.counts(name), 0, None)
@@ -169,9 +180,21 @@ def columns_of(exact: ExactTables, read: ReadTables) -> list[dict[str, Any]]:
                 "before": [int(value) for value in before],
                 "after": [round(float(value), 1) for value in after],
                 "moved": float(np.abs(shares[0] - shares[1]).sum() / 2),
+                **({"values_moved": values_moved(exact, read, name)} if bins.several else {}),
             }
         )
     return found
+
+
+def moved_words(column: Mapping[str, Any]) -> str:
+    """Say which share of the rows a reader counts under another value of a column, and in another of its ranges."""
+    ranges, values = float(column["moved"]), column.get("values_moved")
+    if values is None:
+        return f"{two_digits(100 * ranges)} % of the rows are counted elsewhere"
+    return (
+        f"{two_digits(100 * ranges)} % of the rows are counted in another of these ranges, "
+        f"{two_digits(100 * float(values))} % under another value"
+    )
 
 
 def paired_columns(exact: ExactTables) -> list[str]:
@@ -210,7 +233,8 @@ def typical_count(exact: ExactTables, read: ReadTables) -> dict[str, Any]:
     there are many they would hide every error. Where there is no such table, others are taken, and `of` says which.
     The size is the same for every release of a table: the median cell of at least 10 rows, as 1, 2 or 5 times a power
     of 10; cells of half to twice that size are taken. Nothing where the table has none. Where there are more columns
-    than are paired, `columns` says how many were.
+    than are paired, `columns` says how many were. `ranges` says of an exact count that it is one of ranges of values:
+    counts of the values themselves may be off.
     """
     paired = paired_columns(exact)
     pairs: list[tuple[str, ...]] = [*_with_quasi(exact, paired)]
@@ -226,6 +250,8 @@ def typical_count(exact: ExactTables, read: ReadTables) -> dict[str, Any]:
     wrong = np.abs(released[near] - true[near]) / true[near]
     share = float(np.median(wrong)) if len(wrong) else 0.0
     found = {"count": int(size), "off": share * size, "share": share, "cells": int(near.sum()), **other}
+    if not share and any(exact.bins[name].several for pair in pairs for name in pair):
+        found["ranges"] = True
     return found if len(paired) == len(exact.bins) else {**found, "columns": len(paired)}
 
 

@@ -258,6 +258,7 @@ def typical_words(typical: Mapping[str, Any]) -> str:
         return ""
     size, off = int(typical["count"]), float(typical["off"])
     wrong = f"off by {two_digits(off)} ({two_digits(100 * float(typical['share']))} %)" if off else "exact"
+    wrong += " by ranges of values, not by single values" if typical.get("ranges") else ""
     return f"count of {size:,} is typically {wrong}"
 
 

@@ -122,8 +122,8 @@ class Sheet:
         return [str(one) for one in self.merged if one.left <= at <= one.right]
 
 
-def open_sheet(path: Path, name: str | None) -> Sheet:
-    """Read the named sheet, or the only one that holds values."""
+def open_sheet(path: Path, name: str | None, *, nameable: bool = True) -> Sheet:
+    """Read the named sheet, or the only one that holds values; `nameable` says whether the caller can name one."""
     try:
         import python_calamine
     except ModuleNotFoundError:
@@ -139,14 +139,15 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
         raise refused(path.name, f"has no sheet named {name}", f"its sheets are {_listed(names)}")
     found = {each: book.get_sheet_by_name(each) for each in ([name] if name is not None else names)}
     filled = [each for each, sheet in found.items() if sheet.start is not None]
+    how, alone = f"sheet={filled[0] if filled else ''!r} (--sheet)", "save the sheet to read in a file of its own"
     if len(filled) > 1:
         rule = f"has {len(filled)} sheets with values: {_listed(filled)}"
-        raise refused(path.name, rule, f"name the one to read: sheet={filled[0]!r} (--sheet)")
+        raise refused(path.name, rule, f"name the one to read: {how}" if nameable else alone)
     if not filled:
         raise refused(path.name, "holds no values", "give a sheet with a row of column names and rows below it")
     if name is None and filled[0] not in shown:
         rule = f"holds values only in the sheet {filled[0]}, which is hidden"
-        raise refused(path.name, rule, f"name it if it is the one to read: sheet={filled[0]!r} (--sheet)")
+        raise refused(path.name, rule, f"name it if it is the one to read: {how}" if nameable else alone)
     every = [sheet.name for sheet in book.sheets_metadata]
     _check_results(path, filled[0], every)
     given = found[filled[0]]
@@ -155,6 +156,19 @@ def open_sheet(path: Path, name: str | None) -> Sheet:
     if corners is None and _archived(path):
         merged = _open_merged(path, filled[0])
     return _sheet(path, enumerate(given.iter_rows(), 1), merged, _hidden_rows(path, filled[0], every))
+
+
+def filled_sheets(path: Path) -> dict[str, bool]:
+    """Return the names of the sheets that hold values, and whether each is shown."""
+    import python_calamine
+
+    _check_size(path)
+    book = python_calamine.CalamineWorkbook.from_path(engine_path(path))
+    kinds = [sheet for sheet in book.sheets_metadata if sheet.typ == python_calamine.SheetTypeEnum.WorkSheet]
+    shown = python_calamine.SheetVisibleEnum.Visible
+    return {
+        sheet.name: sheet.visible == shown for sheet in kinds if book.get_sheet_by_name(sheet.name).start is not None
+    }
 
 
 def _sheet(

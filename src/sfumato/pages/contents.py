@@ -26,6 +26,7 @@ from sfumato.frontiers import (
     attributes_of,
     axis_words,
     group_sizes,
+    moved_words,
     name_together,
     price_of,
     sample_rows,
@@ -411,8 +412,7 @@ def _column(one: Mapping[str, Any]) -> dict[str, Any]:
         }
         for name, b, a in zip(one["bins"], before, after, strict=True)
     ]
-    moved = f"{two_digits(100 * float(one['moved']))} %"
-    return {"name": one["name"], "role": one["role"], "moved": moved, "rows": rows}
+    return {"name": one["name"], "role": one["role"], "moved": moved_words(one), "rows": rows}
 
 
 def _associations(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -226,6 +226,8 @@ def _weighed(
         rule = "a person may have several rows, and no table says how many people each class holds"
         hint = "verify the folder as it was saved, with its table of people"
         examined.problems.append(Problem(PEOPLE, rule, hint))
+        if exact is None:
+            examined.problems += _too_few_rows(asked, sizes)
     elif asked is not None:
         examined.notes.append(on_whose_word(schema))
     if asked is None or examined.problems:
@@ -273,6 +275,15 @@ def _weighed(
     examined.findings = tuple(findings)
     examined.offending, examined.offending_rows = int(bad.sum()), int(sizes[bad].sum())
     return examined
+
+
+def _too_few_rows(asked: Requirement, sizes: np.ndarray) -> list[Problem]:
+    """Return a problem for classes with fewer rows than there must be people: no table of people could mend that."""
+    parts = [part for part in anonymity_parts(asked) if isinstance(part, KAnonymity | AlphaK)]
+    k = max((part.k for part in parts), default=0)
+    few = int(((sizes > 0) & (sizes < k)).sum())
+    rule = f"{count_of(few, 'class has', 'classes have')} fewer than {k} rows, so fewer than {k} people"
+    return [Problem("data", rule, "use a larger class, or suppress its rows", count=few)] if few else []
 
 
 def _classes_of_one(people: np.ndarray, schema: Schema, *, keyed: bool, word: str) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.errors import ReleaseError
+from sfumato.errors import ParameterError, ReleaseError
 from sfumato.io.excel import open_sheet
 from sfumato.raw_files import engine_path, guarded_from_zlib, packing_of, unpacked, western_encoding
 from sfumato.release.workbook import read_workbook
@@ -34,16 +34,27 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def scan(path: Path, *, separator: str | None = None, marks: bool = False) -> pl.LazyFrame:
-    """Return a CSV or Parquet file lazily, every column as text; an empty cell is null, a quoted one is not.
+def scan(path: Path, *, separator: str | None = None, marks: bool = False, sheet: str | None = None) -> pl.LazyFrame:
+    """Return a CSV, Parquet or Excel file lazily, every column as text; an empty cell is null, a quoted one is not.
 
     marks  the file is one of ours: marks against spreadsheets are taken off the cells of a CSV.
+    sheet  the sheet of anyone's Excel file, if several hold values.
     """
-    return as_texts(opened(path, separator=separator, marks=marks), path.name)
+    return as_texts(opened(path, separator=separator, marks=marks, sheet=sheet, nameable=not marks), path.name)
 
 
-def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> pl.LazyFrame:
-    """Return a CSV, Parquet or Excel file lazily, the columns of Parquet with their types."""
+def opened(
+    path: Path,
+    *,
+    separator: str | None = None,
+    marks: bool = False,
+    sheet: str | None = None,
+    nameable: bool = False,
+) -> pl.LazyFrame:
+    """Return a CSV, Parquet or Excel file lazily, the columns of Parquet with their types.
+
+    nameable  whether the caller can name a sheet, for the hint where several hold values.
+    """
     if path.exists() and not path.is_file():
         raise ReleaseError(f"{path.name} is not a file", hint="save its output as a file first")
     try:
@@ -52,12 +63,14 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
             head = file.read(65_536)
     except OSError as error:
         raise ReleaseError(f"{path.name} cannot be read ({error.strerror})", hint="check the path") from None
+    if sheet is not None and head[:4] != _ZIP:
+        raise ParameterError("sheet", sheet, "is for Excel files", hint="omit sheet (--sheet)")
     if head[:4] == b"PAR1":
         if marks:
             _refuse_metadata(path)
         return _schemed(pl.scan_parquet(where, glob=False), path.name)
     if head[:4] == _ZIP:
-        return (read_workbook(path) if marks else _sheet_of(path)).lazy()
+        return (read_workbook(path) if marks else _sheet_of(path, sheet, nameable=nameable)).lazy()
     text = None
     if packing_of(head):
         if marks:
@@ -90,9 +103,9 @@ def opened(path: Path, *, separator: str | None = None, marks: bool = False) -> 
     return unmarked_frame(frame)
 
 
-def _sheet_of(path: Path) -> pl.DataFrame:
-    """Return the one sheet of anyone's Excel file."""
-    sheet = open_sheet(path, None)
+def _sheet_of(path: Path, name: str | None, *, nameable: bool) -> pl.DataFrame:
+    """Return the named sheet of anyone's Excel file, or the only one that holds values."""
+    sheet = open_sheet(path, name, nameable=nameable)
     return sheet.rows(sheet.names, {})
 
 

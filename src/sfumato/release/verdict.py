@@ -46,6 +46,8 @@ class Finding:
 class Verdict:
     """`holds` only when nothing fails. For a proved or estimated claim the notes say what a file cannot show.
 
+    Where it is not `checkable`, as where nothing in a file says how many people a class holds, it does not hold either.
+
     >>> table = sf.datasets.adult("test")
     >>> from tempfile import TemporaryDirectory
     >>> release = sf.publish(table, sf.Mondrian(sf.KAnonymity(50)))
@@ -68,6 +70,7 @@ class Verdict:
     problems: tuple[Problem, ...] = field(default=())
     notes: tuple[str, ...] = field(default=())
     fingerprints: Fingerprints | None = None
+    checkable: bool = True
 
     @property
     def found(self) -> dict[str, Found]:
@@ -91,7 +94,7 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """0 when the claim holds, 3 when it does not."""
+        """0 when the claim holds, 3 when it does not or cannot be checked."""
         return 0 if self.holds else 3
 
     def to_json(self) -> dict[str, Any]:
@@ -99,6 +102,7 @@ class Verdict:
         return {
             "kind": self.kind,
             "holds": self.holds,
+            **({} if self.checkable else {"checkable": False}),
             "asked": None if self.asked is None else str(self.asked),
             "promise": None if self.asked is None else self.asked.to_json(),
             "found": {name: found_json(value) for name, value in self.found.items()},
@@ -113,7 +117,7 @@ class Verdict:
         }
 
     def __str__(self) -> str:
-        state = "FAILS" if not self.holds else "holds"
+        state = "holds" if self.holds else "FAILS" if self.checkable else "cannot be checked"
         if self.holds and self.kind == "estimate":
             state = "an estimate, not checked; what a file can show of it holds"
         lines = [f"{self.asked if self.asked is not None else 'the claim'}: {state}"]

@@ -38,6 +38,7 @@ from sfumato.release.check_classes import (
 from sfumato.release.declared_people import PEOPLE, people_columns
 from sfumato.release.files import DAMAGED, digest, scan
 from sfumato.release.from_text import columns_of, refuse_no_counts
+from sfumato.release.hidden_content import beside_the_table
 from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manifest
 from sfumato.release.release import noise_lines
 from sfumato.release.verdict import Verdict
@@ -60,12 +61,13 @@ def verify(
     requirement: Requirement | None = None,
     groups: str | None = None,
     counts: str | None = None,
+    sheet: str | None = None,
 ) -> Verdict:
     """Check the claim of a saved release, or a requirement on any published table, from the written files alone.
 
-    A bare CSV or Parquet file needs a requirement and a schema, which says what each column is; `groups` names its
-    column of group numbers (buckets), `counts` one that says how many rows a line stands for (whole numbers of at
-    least 1).
+    A bare CSV, Parquet or Excel file needs a requirement and a schema, which says what each column is; `groups` names
+    its column of group numbers (buckets), `counts` one that says how many rows a line stands for (whole numbers of at
+    least 1), `sheet` the sheet of an Excel file to read, if several hold values.
 
     >>> table = sf.datasets.adult("test")
     >>> from tempfile import TemporaryDirectory
@@ -77,19 +79,19 @@ def verify(
     """
     path = Path(target)
     if path.is_dir():
-        if counts is not None or groups is not None:
-            name = "groups" if counts is None else "counts"
-            rule = "is for a bare file: a saved folder says what its columns are"
-            raise ParameterError(name, groups if counts is None else counts, rule, hint=f"omit {name} (--{name})")
+        for name, value in (("counts", counts), ("groups", groups), ("sheet", sheet)):
+            if value is not None:
+                rule = "is for a bare file: a saved folder says what its columns are"
+                raise ParameterError(name, value, rule, hint=f"omit {name} (--{name})")
         return _folder(path, schema, requirement)
     if not path.exists():
-        raise ReleaseError(f"{path.name} does not exist", hint="name a saved folder, a CSV or a Parquet file")
+        raise ReleaseError(f"{path.name} does not exist", hint="name a saved folder, or a CSV, Parquet or Excel file")
     if schema is None or requirement is None:
         missing = "schema" if schema is None else "requirement"
         beside = (path.parent / MANIFEST).is_file()
         hint = "verify its folder" if beside else "--schema s.toml --k 10"
         raise ParameterError(missing, "not given", "a bare file states no claim", hint=hint)
-    return _file(path, schema, requirement, groups=groups, counts=counts)
+    return _file(path, schema, requirement, groups=groups, counts=counts, sheet=sheet)
 
 
 # -- a saved folder ------------------------------------------------------------------------
@@ -394,8 +396,16 @@ def _uncounted(schema: Schema, columns: Mapping[str, str], texts: Mapping[str, S
     ]
 
 
-def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str | None, counts: str | None) -> Verdict:
-    frame, beside = scan(path), (path.parent / MANIFEST).is_file()
+def _file(
+    path: Path,
+    schema: Schema,
+    requirement: Requirement,
+    *,
+    groups: str | None,
+    counts: str | None,
+    sheet: str | None,
+) -> Verdict:
+    frame, beside = scan(path, sheet=sheet), (path.parent / MANIFEST).is_file()
     present = frame.collect_schema().names()
     columns = columns_of(schema, present)
     if groups is not None and groups not in present:
@@ -427,11 +437,14 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
     needed = {attribute.where for attribute in schema.carried if attribute.ordered}
     needed |= {attribute.where for attribute in schema.sensitive if requirement.reads_sensitive}
     hint = "add them to `values` of the schema, or to `same` where they are spellings of one"
+    nobody = [p for p in examined.problems if p.path == PEOPLE]  # nothing says how many people a class holds
     problems += [replace(p, hint=_NO_FOLDER) if p.path == PEOPLE and not beside else p for p in examined.problems]
     problems += [replace(p, hint=hint) for p in unread if p.path in needed]
     absent = [attribute.name for attribute in schema.quasi if attribute.name not in columns]
     notes = [*_nothing_asked(requirement), *(f"{name} is not in the table: read as *" for name in absent)]
     notes += [f"{p.path}: {p.rule}; they are compared by text" for p in unread if p.path not in needed]
+    held, said = beside_the_table(path, schema, columns, sheet=sheet)
+    problems, notes = problems + held, notes + said
     if counts is not None:
         notes.append(f"{counts}: how many rows a line stands for is taken from the file and was not checked")
     if groups is not None:
@@ -448,4 +461,5 @@ def _file(path: Path, schema: Schema, requirement: Requirement, *, groups: str |
         problems=tuple(problems),
         notes=(*notes, *examined.notes, *examined.exposed),
         fingerprints=examined.fingerprints,
+        checkable=not nobody or len(problems) > len(nobody),
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.declare import plain_name
 from sfumato.errors import ParameterError, SfumatoError, count_of, two_digits
-from sfumato.frontiers import typical_in_tables
+from sfumato.frontiers import moved_words, typical_in_tables
 from sfumato.frontiers.sweep import PRESETS
 from sfumato.visible import shell_command
 from sfumato.web.background import schema_of
@@ -441,7 +441,7 @@ def _before_after(column: Mapping[str, Any]) -> dict[str, Any]:
         }
         for at, (name, was, now) in enumerate(zip(column["bins"], before, after, strict=True))
     ]
-    return {"name": column["name"], "moved": column["moved"], "marks": marks, "width": width, "height": height}
+    return {"name": column["name"], "moved": moved_words(column), "marks": marks, "width": width, "height": height}
 
 
 def _figure(value: Any) -> str:

@@ -34,6 +34,7 @@ from sfumato.web.wording import method_plainly, page_words, said_on_page
 from sfumato.web.workspace import Project, safe_name
 
 _DICTIONARY = 40_000  # letters that are shown
+_ABOUT_PEOPLE = ("person =", "`person`", "not_person", "rows_per_person", "copies_are_people")
 _ALLOWED = {  # flag -> which check it overrides, for the approval record
     "allow-fingerprints": "many rows are unique on the columns that the method does not make coarser",
     "allow-text": "a published column looks like free text, which may hold names",
@@ -447,13 +448,20 @@ def shown_answer(answer: Any) -> Mapping[str, Any] | None:
     return answer if answer.get("ok") else said_on_page(answer)
 
 
-def refusal_of(answer: Any) -> dict[str, str]:
-    """Return why nothing was published and what to do about it, in the words of a page: no names of flags."""
+def refusal_of(answer: Any) -> dict[str, Any]:
+    """Return why nothing was published and what to do about it, in the words of a page: no names of flags.
+
+    `person` says whether the answer is on the page Who is a row.
+    """
     if not isinstance(answer, Mapping) or answer.get("ok"):
         return {}
-    message = page_words(str(answer.get("message", "")).partition(" Hint:")[0])
-    hint = page_words(str(answer.get("hint", "")))
-    return {"message": message, "hint": hint[:1].upper() + hint[1:]}
+    message, hints = str(answer.get("message", "")).partition(" Hint:")[0], [str(answer.get("hint", ""))]
+    if problems := answer.get("problems"):  # the hint of each stands in its problem
+        message = "\n".join(f"{one['path'].removeprefix('attribute.')}: {one['rule']}." for one in problems)
+        hints = list(dict.fromkeys(one["hint"] for one in problems if one["hint"]))
+    hint = ".\n".join(text[:1].upper() + text[1:] for text in map(page_words, hints))
+    about = any(word in one for one in hints for word in _ABOUT_PEOPLE)
+    return {"message": page_words(message), "hint": hint.removesuffix("."), "person": about}
 
 
 def overridden(words: Collection[str]) -> list[str]:

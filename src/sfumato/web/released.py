@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.attacks.base import percent
 from sfumato.commuting.flows import FLOW_COLUMNS
 from sfumato.errors import NOTHING, ParameterError, SfumatoError
+from sfumato.release.files import digest
 from sfumato.visible import operand
 from sfumato.web.budget import population, refusal
 from sfumato.web.edits import Fields, entered, number, one
@@ -57,8 +59,32 @@ class Released:
             "refusal": refusal_of(answer),
             "policy_limits": bool(project.policy().get("limits")),
             "changed": changed,
+            "itself": self._itself(project, name) if run is not None else {},
             "lines": judged_by_attacks(project.policy(), answer) if isinstance(answer, Mapping) and not changed else [],
         }
+
+    def _itself(self, project: Project, name: str) -> dict[str, Any]:
+        """Return how likely somebody is picked out of their class in the release as it was published.
+
+        Nothing where no row of the release is anybody's, or where its classes do not say how many people they hold.
+        """
+        from sfumato.attacks.identity import class_sizes, prosecutor_risk
+        from sfumato.release import Release
+
+        def work() -> dict[str, Any]:
+            release = Release.load(self.folder(project, name))
+            schema = release.schema
+            several = schema.several or (schema.unit == "person" and schema.rows_per_person > 1)
+            if release.form not in ("generalized", "buckets") or (several and release.people is None):
+                return {}
+            risk = prosecutor_risk(class_sizes(release))
+            shown = {part: percent(risk[part]) for part in ("mean", "highest")}
+            person = release.people is not None or schema.unit == "person"
+            return {**shown, "counted": "person" if person else "row"} if risk["highest"] else {}
+
+        manifest = self.folder(project, name) / "manifest.json"
+        found = self.screens.background.waited(project, "classes", digest(manifest), work)
+        return dict(found) if found["ok"] else {}
 
     def _changed(self, project: Project, name: str, run: Run | None) -> list[str]:
         """Say so if the file or its description has changed since the publication, or since the attack."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.drafting import keys_of, look_at, preview, profiles, text_of
+from sfumato.drafting import keys_of, look_at, preview, profiles, sheets_of, text_of
 from sfumato.drafting.profile import UNREAD_TEXTS
 from sfumato.errors import ParameterError, Problem, SfumatoError
 from sfumato.raw_files import EXCEL, PARQUET, STATS
@@ -193,7 +193,8 @@ class Screens:
 
     def file(self, project: Project) -> dict[str, Any]:
         """The file as it was read, and how it could be read otherwise."""
-        look = self.look(project)
+        look, sheets = self.look(project), self._sheets(project)
+        look = None if sheets is None else look
         shown = self.frame(project, "file", [*self.data_words(project, "draft", schema=False), "-o", "schema.toml"])
         suffix = project.data.suffix.lower()
         return {
@@ -202,10 +203,22 @@ class Screens:
             "options": project.options,
             "text": suffix not in PARQUET | EXCEL | STATS,
             "excel": suffix in EXCEL,
+            "sheets": sheets or [],
             "read_as": self._readings(project, look),
             "checked": self.checked(project) if look is not None and look["ok"] else {},
             "unread": [one for one in (look or {}).get("profiles", []) if one["unread"]],
         }
+
+    def _sheets(self, project: Project) -> list[str] | None:
+        """Return the sheets of a workbook that hold values, None while they are looked for; none of other files."""
+        if project.data.suffix.lower() not in EXCEL:
+            return []
+
+        def work() -> dict[str, Any]:
+            return {"names": sheets_of(project.data)}
+
+        found = self.background.result(project, "sheets", _file_key(project), work)
+        return None if found is None else found.get("names", [])
 
     def _readings(self, project: Project, look: Any) -> list[dict[str, Any]]:
         """Return how the columns are read that could be read another way, with the first cells as examples."""
@@ -232,6 +245,7 @@ class Screens:
             "columns": columns,
             "questions": [one for one in opened if not one["attribute"]],
             "checked": (checked := self.checked(project) if ready else None),
+            "alike": any("copies_are_people" in one["hint"] for one in _refused(checked or {})),
             "suggested": [] if person or not checked else _keys_found(checked),
         }
 
@@ -363,8 +377,15 @@ def _columns(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 def _keys_found(checked: Mapping[str, Any]) -> list[str]:
     """Return the columns that look like a person's key and that nobody has named."""
-    found = checked.get("problems") or checked.get("warnings") or []
-    return [one["path"].removeprefix("attribute.") for one in found if "as the rows of one person do" in one["rule"]]
+    found = checked.get("problems") or [*checked.get("warnings", []), *_refused(checked)]
+    said = ("as the rows of one person do", "looks like the key of a person and repeats")
+    named = [one["path"].removeprefix("attribute.") for one in found if any(words in one["rule"] for words in said)]
+    return list(dict.fromkeys(named))
+
+
+def _refused(checked: Mapping[str, Any], kind: str = "checked") -> list[dict[str, Any]]:
+    """Return why publishing will be refused for what the rows are, by the kind of the claim."""
+    return list(checked.get("refused", {}).get(kind, []))
 
 
 def _shown(problem: Problem) -> dict[str, Any]:
@@ -410,6 +431,10 @@ def _dangers(table: Any) -> dict[str, Any]:
         "fingerprints": replace(found, alone_on_all=None).describe(),  # all columns are coarser in the release
         "above": found.above,
         "warnings": [one.as_json() for one in table.doubts.remarks()],
+        "refused": {
+            kind: [one.as_json() for one in table.doubts.key_refusals(proved=kind == "proved")]
+            for kind in ("proved", "checked")
+        },
         "remarks": [one.as_json() for one in schema.remarks()],
         "quasi": names,
         "ungrouped": [attribute.name for attribute in schema.quasi if attribute.grouped_by_list],

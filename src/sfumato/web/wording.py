@@ -60,6 +60,26 @@ _CLICKS = (  # what the schema file or the command line would be given, as what 
         re.compile(r"rows_per_person = m takes m rows for one person"),
         "“keep at most” takes so many rows for one person",
     ),
+    (re.compile(r"name (it|them) in `person`"), r"choose \1 on Who is a row"),
+    (
+        re.compile(r"name the `person` in a column of its own"),
+        "add a column that says who a row is about, and choose it on Who is a row",
+    ),
+    (
+        re.compile(r"name the `person`|`person` names who a row is about"),
+        "choose on Who is a row what a person is known by",
+    ),
+    (re.compile(r"which `person` names"), "by which a person is known"),
+    (re.compile(r"delete rows_per_person"), "choose there that rows are not people"),
+    (re.compile(r"copies_are_people = true"), "“are different people”, on Who is a row,"),
+    (
+        re.compile(r"name the one to read: sheet=.* \(--sheet\)"),
+        "choose the one to read as its sheet, on the page File",
+    ),
+    (
+        re.compile(r"name it if it is the one to read: sheet=.* \(--sheet\)"),
+        "choose it as the sheet, on the page File, if it is the one to read",
+    ),
     (re.compile(r"not_person = \[.*?\]"), "“a household or another group, not a person”, on Who is a row,"),
     (re.compile(r'write decimal = "(.)" instead'), r"choose “\1” as the decimal mark of the column instead"),
     (re.compile(r'write thousands = "(.)" instead'), r"choose “\1” as the mark of thousands of the column instead"),

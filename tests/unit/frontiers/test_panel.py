@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.frontiers import panel, star_shares
+from sfumato.frontiers import moved_words, panel, star_shares, typical_words
 
 
 def _survey(carried: int) -> sf.Table:
@@ -63,3 +63,33 @@ def test_the_class_with_the_largest_share_of_any_sensitive_column_is_listed_thou
     assert found[2] == {"people": 11, "labels": {"town": "h"}, "column": "pay", "value": "x", "share": 10 / 11}
     assert len(found) == 5
     assert len({one["labels"]["town"] for one in found}) == 5
+
+
+def test_a_column_counted_by_its_first_digits_is_not_said_to_be_counted_nowhere_else() -> None:
+    """Of a postcode that keeps its first digit the ranges are exact, but no single postcode is."""
+    draw = random.Random(1)
+    codes = [f"{first}{last}" for first in "123" for last in range(100, 130)]
+    rows = {"plz": draw.choices(codes, weights=[1 + at % 7 for at in range(90)], k=600), "ill": ["y", "n"] * 300}
+    mask = {"role": "quasi", "mask": {"length": 4, "from": "right"}}
+    schema = sf.Schema.parse(
+        {"name": "t", "attribute": {"plz": mask, "ill": {"role": "sensitive", "values": ["n", "y"]}}}
+    )
+    table = sf.read(pl.DataFrame(rows), schema)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(150)))
+    exact, read = panel.tables_of(table, release)
+    column = next(one for one in panel.columns_of(exact, read) if one["name"] == "plz")
+    assert column["moved"] == 0
+    assert column["values_moved"] > 0.1
+    assert moved_words(column).startswith("0 % of the rows are counted in another of these ranges, ")
+    typical = panel.typical_count(exact, read)
+    assert typical["share"] == 0
+    assert typical["ranges"]
+    assert "values_moved" not in next(one for one in panel.columns_of(exact, read) if one["name"] == "ill")
+
+
+def test_a_count_that_is_exact_by_ranges_alone_is_said_to_be_one() -> None:
+    found = {"count": 100, "off": 0.0, "share": 0.0, "cells": 4}
+    assert typical_words(found) == "count of 100 is typically exact"
+    assert typical_words({**found, "ranges": True}).endswith(
+        "typically exact by ranges of values, not by single values"
+    )

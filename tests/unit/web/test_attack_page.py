@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
 import pytest
 from tests.unit.web.served import HOME, PUBLIC, client, uploaded
 
@@ -86,6 +87,24 @@ def test_the_page_says_all_of_it(suite, project):
     assert "Always saying the most frequent occupation is right for" in page
     assert page.count("Measured on a rehearsal with half of the table, not on the rows of one.") == 2
     assert [one["state"] for one in web.get(f"{base}/attacks/one.json").json()["lines"]] == ["broken", "not measured"]
+
+
+def test_the_chance_in_the_release_itself_stands_beside_the_rehearsal(suite, project):
+    """Half of the table makes other classes: the release showed 5 % where the rehearsal had said 1.7 %."""
+    web, base, folder = project
+    assert 'id="itself"' not in web.get(f"{base}/attacks/one").text
+    ran(folder, "attack", {"ok": True, **suite.to_json()})
+    release = sf.Release.load(folder / "releases" / "one")
+    (data,) = (folder / "releases" / "one").glob("data.*")
+    rows = pl.read_parquet(data) if data.suffix == ".parquet" else pl.read_csv(data, infer_schema=False)
+    quasi = [attribute.name for attribute in release.quasi]
+    sizes = rows.filter(~pl.all_horizontal(pl.col(quasi).cast(pl.String) == "*")).group_by(quasi).len()["len"]
+    itself = web.get(f"{base}/attacks/one.json").json()["itself"]
+    assert itself["mean"] == percent(len(sizes) / sizes.sum())
+    assert itself["highest"] == percent(1 / sizes.min())
+    page = web.get(f"{base}/attacks/one").text
+    assert f"with a chance of {itself['mean']} on average, and of {itself['highest']} in the smallest class" in page
+    assert "figures of the rehearsal can be lower than those of one" in page
 
 
 def test_nothing_is_judged_once_the_description_was_changed(suite, project, tmp_path):

@@ -1,0 +1,152 @@
+"""What publishing will be refused for is said on the checklist, with the fix and a link, and again by the refusal."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import openpyxl
+import pytest
+from tests.unit.web.served import HOME, asked, client
+
+from sfumato.web.publishing import refusal_of
+from sfumato.web.wording import page_words
+
+WORKERS = """name = "t"
+population = "t"
+rows_per_person = 1
+
+[attribute.worker]
+role = "other"
+
+[attribute.age]
+role = "quasi"
+kind = "numeric"
+range = [20, 70]
+
+[attribute.town]
+role = "quasi"
+values = ["a", "b", "c", "d", "e"]
+
+[attribute.ill]
+role = "sensitive"
+values = ["x", "y", "z"]
+"""
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory):
+    return client(tmp_path_factory.mktemp("space"))
+
+
+def uploaded(web, name, content):
+    answer = web.put("/upload", params={"name": name}, content=content, headers=HOME)
+    return answer.json()["next"].rpartition("/")[0]
+
+
+def workbook(**sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    held = io.BytesIO()
+    book.save(held)
+    return held.getvalue()
+
+
+def test_the_sheets_of_a_workbook_are_offered(web):
+    rows = [["age", "ill"], *([20 + at, "xy"[at % 2]] for at in range(40))]
+    book = workbook(People=rows, Notes=[["note"], ["about people"]], Empty=[])
+    base = uploaded(web, "two.xlsx", book)
+    data = asked(web, f"{base}/file", lambda data: data["look"] is not None)
+    assert not data["look"]["ok"]
+    assert data["sheets"] == ["People", "Notes"]
+    page = web.get(f"{base}/file").text
+    assert "--sheet" not in page
+    assert "choose the one to read as its sheet" in page
+    assert '<option value="People">' in page
+    assert "Empty" not in page
+    web.post(f"{base}/options", data={"sheet": "People"}, headers=HOME)
+    data = asked(web, f"{base}/file", lambda data: data["look"] is not None)
+    assert data["look"]["ok"]
+    assert data["look"]["rows"] == 40
+    assert '<option value="People" selected>' in web.get(f"{base}/file").text
+
+
+@pytest.fixture(scope="module")
+def base(web):
+    """A table in which each worker has two rows, which nearly agree, and rows are called people."""
+    draw, lines = random.Random(1), ["worker,age,town,ill"]
+    for who in range(300):
+        age, town = draw.randrange(20, 70), draw.choice("abcde")
+        for _ in range(2):
+            moved = draw.random() < 0.1
+            there = draw.choice("abcde") if moved else town
+            lines.append(f"W{who},{min(69, age + moved)},{there},{draw.choice('xyz')}")
+    found = uploaded(web, "workers.csv", "\n".join(lines).encode())
+    asked(web, f"{found}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+    web.post(f"{found}/schema", data={"toml": WORKERS}, headers=HOME)
+    return found
+
+
+METHOD = "method=mondrian&k=3"
+
+
+def test_the_checklist_says_before_it_that_a_key_which_repeats_will_be_refused(web, base):
+    data = asked(web, f"{base}/publish", lambda data: data.get("checked") is not None)
+    assert data["checked"]["fits"], data["checked"]
+    assert [one["path"] for one in data["checked"]["refused"]["checked"]] == ["attribute.worker"]
+    assert data["checked"]["refused"]["proved"] == []  # what is drawn may not be refused for what the rows are
+    page = web.get(f"{base}/publish?{METHOD}").text
+    checklist = page.partition('class="checklist"')[2].partition("</ol>")[0]
+    assert "Publishing will be refused: worker" in checklist
+    assert "on Who is a row" in checklist
+    assert "not a person" in checklist
+    assert f'href="{base}/person"' in checklist
+    assert "Publishing will be refused for this" in web.get(f"{base}/describe").text
+    person = web.get(f"{base}/person").text
+    assert '<option value="worker" selected>' in person
+    assert 'name="column" value="worker"' in person  # a household or another group, not a person
+
+
+def test_a_refusal_on_publish_keeps_its_hint_and_links_to_who_is_a_row(web, base):
+    web.post(f"{base}/publish", data={"method": "mondrian", "k": "3", "name": "one", "confirm": "yes"}, headers=HOME)
+    data = asked(web, f"{base}/publish", lambda data: data["run"] is not None and data["run"]["state"] != "running")
+    assert data["run"]["state"] == "refused"
+    assert data["refusal"]["person"]
+    assert "on Who is a row" in data["refusal"]["hint"]
+    assert "not a person" in data["refusal"]["hint"]
+    notice = web.get(f"{base}/publish").text.partition('role="alert"><p>')[2].partition("</div>")[0]
+    assert f'href="{base}/person"' in notice
+    assert "worker" in notice
+    assert "on Who is a row" in notice
+
+
+def test_nothing_is_announced_once_the_person_is_named(web, base):
+    named = WORKERS.replace("rows_per_person = 1\n", 'person = "worker"\n').replace('"other"', '"identifier"')
+    web.post(f"{base}/schema", data={"toml": named}, headers=HOME)
+    data = asked(web, f"{base}/publish", lambda data: data.get("checked") is not None)
+    assert data["checked"]["fits"]
+    assert data["checked"]["refused"] == {"proved": [], "checked": []}
+    assert "Publishing will be refused" not in web.get(f"{base}/publish?{METHOD}").text
+
+
+def test_hints_of_a_refusal_are_said_once_and_in_the_words_of_a_page():
+    problem = {"path": "t.csv", "rule": "9 of 40 rows are copies", "hint": "remove the copies, or name the `person`; "
+               "copies_are_people = true where they are different people"}  # fmt: skip
+    answer = {
+        "ok": False,
+        "error": "SchemaError",
+        "message": "2 problems:\n  1. ...",
+        "hint": "",
+        "problems": [problem] * 2,
+    }
+    found = refusal_of(answer)
+    assert found["message"].startswith("t.csv: 9 of 40 rows are copies.")
+    assert found["person"]
+    assert "copies_are_people" not in found["hint"]
+    assert found["hint"].count("what a person is known by") == 1
+    assert not refusal_of({"ok": False, "message": "no. Hint: try k = 3.", "hint": "try k = 3"})["person"]
+    assert "`person`" not in page_words("name them in `person` if the published columns describe them")
