@@ -30,7 +30,7 @@ def test_marginals_says_where_a_value_may_be_nobodys(tmp_path):
     assert warning.endswith("Noise is expected to move up to 6,000 of 6,000 rows of that table")
     with pytest.warns(sf.errors.PublicationWarning, match="a drawn value may be one that nobody has"):
         release = sf.publish(table, mechanism, seed=1)
-    (note,) = [note for note in release.notes if note.startswith("rare values were joined")]
+    (note,) = [note for note in release.notes if note.startswith("rare values and those that noise hides were joined")]
     assert re.search(
         r"code \(3,000 values in \d+ groups?, noise expected to move up to [0-9,]+ rows of its table\)", note
     )

@@ -308,9 +308,9 @@ class Marginals:
         ]
         if joined:
             notes.append(
-                "rare values were joined, and within a group a value is drawn by the noisy table of its column alone, "
-                "or evenly where that shows nothing but noise, so that a drawn value may be one that nobody has: "
-                f"{', '.join(joined)}"
+                "rare values and those that noise hides were joined. Within a group a value is drawn by the noisy "
+                "table of its column alone, or evenly where that shows nothing but noise: a drawn value may be one that "
+                f"nobody has. Joined: {', '.join(joined)}"
             )
         return tuple(notes)
 
