@@ -309,8 +309,8 @@ class Marginals:
         if joined:
             notes.append(
                 "rare values and those that noise hides were joined. Within a group a value is drawn by the noisy "
-                "table of its column alone, or evenly where that shows nothing but noise: a drawn value may be one that "
-                f"nobody has. Joined: {', '.join(joined)}"
+                "table of its column alone, or evenly where that shows nothing but noise: a drawn value may be one "
+                f"that nobody has. Joined: {', '.join(joined)}"
             )
         return tuple(notes)
 
