@@ -128,7 +128,8 @@ def publish(
     give it up; not under differential privacy, where withholding reveals something about the data.
 
     A differentially private table that would be mostly noise, by public numbers, is refused before anything is
-    reserved, unless `allow_noise`.
+    reserved, unless `allow_noise`. Where the amount depends on choices that are yet to be drawn, or the noise is on
+    drawn rows, that needs `rows` in the schema; without it there is a warning.
 
     With `save_to` the release is also saved there, in `format` and, for noisy and synthetic tables, with `counts`. What
     could not be saved is refused before anything is drawn, and so is a table of which too many rows are unique on what

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -19,7 +20,8 @@ from tests.claims.tiny_tables import tiny_schema
 import sfumato as sf
 from sfumato.counts import Table
 from sfumato.errors import SchemaError
-from sfumato.mechanisms.noisy_cells import expected_error, least_drawable, most_noise
+from sfumato.mechanisms.base import gather
+from sfumato.mechanisms.noisy_cells import _noise_notes, expected_error, least_drawable, most_noise
 from sfumato.randomness import Entropy, discrete_laplace, discrete_laplace_pmf, discrete_laplace_tail, sparse_noise
 from sfumato.randomness.sparse import expected_noise, threshold_for
 from sfumato.schema import Schema
@@ -141,6 +143,84 @@ def test_declared_rows_decide():
     assert sf.NoisyTable(1).plan(tiny_schema()).refusal is None
 
 
+def person_table(rows, **keys):
+    ages = {"role": "quasi", "kind": "numeric", "range": [0, 64], "step": 1}
+    jobs = {"role": "quasi", "values": [f"job {i}" for i in range(40)]}
+    target = {"role": "target", "values": ["a", "b"]}
+    text = {"name": "people", "source": "public", **keys, "attribute": {"age": ages, "job": jobs, "y": target}}
+    schema = Schema.parse(text | ({} if rows is None else {"rows": rows}))
+    drawn = np.random.default_rng(1)
+    codes = np.column_stack([drawn.integers(0, n, 1000) for n in (64, 40, 2)])
+    return Table.from_codes(schema, codes)
+
+
+@pytest.mark.parametrize("mechanism", [sf.DiffGen("1/4"), sf.DiffGen.recommended("1/4"), sf.DiffGen(1, threshold=1)])
+def test_diffgen_is_refused_for_what_noise_may_add_after_its_cuts(mechanism, tmp_path):
+    """Only the cells before any cut were judged: 421 of 462 published rows were nobody's, in a table of 1,000."""
+    table, book = person_table(1000), tmp_path / "book.db"
+    sf.Ledger(book).limit("people", 10)
+    few, many = mechanism.cells(table.schema)
+    with pytest.raises(sf.ParameterError, match="after the specializations, noise alone could report") as caught:
+        sf.publish(table, mechanism, ledger=book)
+    assert sf.Ledger(book).entries() == []
+    assert f"at most {many:,} cells, in a table of 1,000 rows (declared in the schema)" in str(caught.value)
+    assert sf.publish(table, mechanism, seed=1, allow_noise=True).form == "cells"
+    assert few < many
+    assert mechanism.plan(person_table(200_000).schema).refusal is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.sampled_from([100, 500, 1000, 5000, 20_000]),
+    epsilon=st.sampled_from(["1/20", "1/4", "1", "4"]),
+    h=st.integers(1, 12),
+    cells=st.integers(2, 5120),
+    threshold=st.sampled_from(["auto", 1, 20]),
+)
+def test_no_diffgen_that_is_not_refused_expects_a_tenth_from_noise(rows, epsilon, h, cells, threshold):
+    """Whatever the cuts lead to, and however much of the budget they leave to the counts."""
+    schema, mechanism = person_table(rows).schema, sf.DiffGen(epsilon, specializations=h, threshold=threshold)
+    few, many = mechanism.cells(schema)
+    if mechanism.plan(schema).refusal is None:
+        number = min(max(cells, few), many)
+        for rate in (Fraction(epsilon) / 2, Fraction(epsilon) * 3 / 4):
+            least = max(threshold_for(number, rate, threshold), least_drawable(number, rate))
+            assert 10 * expected_noise(number, rate, least)[1] < rows * (1 + 1e-9)
+
+
+def test_usual_tables_are_not_refused_at_epsilon_one():
+    adult = sf.datasets.adult("test").schema
+    for mechanism in (sf.DiffGen(1), sf.DiffGen.recommended(1), sf.TargetRows(1), sf.Marginals(1)):
+        for rows in (None, 20_000, 40_000):
+            assert mechanism.plan(replace(adult, rows=rows)).refusal is None
+
+
+def test_without_declared_rows_the_noise_after_cuts_is_a_warning():
+    """Adult has 45,000 rows and does not say so: nothing is refused, and the number of rows is said."""
+    adult = sf.datasets.adult().schema
+    assert any("10 cells with 771 rows" in said for said in sf.DiffGen("1/10").plan(adult).warnings)
+    assert not sf.DiffGen(1).plan(adult).warnings
+    assert not sf.DiffGen(1).plan(person_table(200_000).schema).warnings
+
+
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.6, "most of these rows"), (0.2, "up to 20 % of these rows"), (0.02, None)]
+)
+def test_a_release_names_the_part_that_noise_is_expected_to_be(share, words):
+    """It was named from half of the rows on."""
+    schema, rate = wide((3, 4)), Fraction(1, 10)
+    expected = expected_noise(24, rate, threshold_for(24, rate, "auto"))[1]
+    table = Table.from_codes(schema, np.array([[1, 2, 1]] * round(expected / share)))
+    said = " ".join(_noise_notes(24, _decided(table, rate), round(expected / share)))
+    assert ("expected to be noise" in said) == (words is not None)
+    assert words is None or words in said
+
+
+def _decided(table, rate):
+    mechanism = sf.NoisyTable(rate)
+    return mechanism.decide(gather(mechanism, table))
+
+
 def test_rows_are_declared_to_one_digit():
     with pytest.raises(SchemaError, match="one digit other than 0"):
         wide(rows=1432)
@@ -169,10 +249,10 @@ def test_nothing_can_fail_for_size_once_cuts_are_drawn():
         leaves[f"h{i}"] = {"role": "quasi", "kind": "nominal", "hierarchy": tree, "source": "public"}
     target = {"y": {"role": "target", "kind": "nominal", "values": ["a", "b"], "source": "public"}}
     schema = Schema.parse({"name": "deep", "attribute": {**leaves, **target}})
-    mechanism = sf.DiffGen(2, specializations=6, paper=True, score="max")
+    mechanism = sf.DiffGen(2, specializations=60, paper=True, score="max")
     few, many = mechanism.cells(schema)
     assert few == 2
-    assert many == 2 * 3600**3
+    assert many == 2 * (1 + 20 * 59) ** 3  # 20 of the 61 groups of each column are specialized, of 60 each
     rate = Fraction(1)
     assert least_drawable(many, rate) > 1
     assert Decimal(many) * discrete_laplace_tail(rate, least_drawable(many, rate)) <= 10**7
@@ -205,3 +285,65 @@ def test_more_cells_than_are_drawn_are_refused_with_the_product(tmp_path):
     for mechanism in (sf.NoisyTable(1), sf.DiffGen(1), sf.DiffGen.recommended(1)):
         with pytest.raises(sf.ParameterError, match=r"must be at most about 2\^512.*have about 2\^696 combinations"):
             mechanism.claim(schema)
+
+
+def drawn_table(rows, values=5):
+    columns = {f"c{i}": {"role": "quasi", "values": [f"v{j}" for j in range(values)]} for i in range(3)}
+    columns["y"] = {"role": "target", "values": ["a", "b"]}
+    schema = Schema.parse(
+        {"name": "drawn", "source": "public", "attribute": columns} | ({"rows": rows} if rows else {})
+    )
+    drawn = np.random.default_rng(1)
+    return Table.from_codes(schema, np.column_stack([drawn.integers(0, a.size, 300) for a in schema.published]))
+
+
+@pytest.mark.parametrize("method", [sf.TargetRows, sf.Marginals, lambda e: sf.Marginals(e, delta="1e-6")])
+@pytest.mark.parametrize("epsilon", ["1/1000", "1/100"])
+def test_drawn_rows_that_would_be_noise_are_refused(method, epsilon, tmp_path):
+    """Of 300 people, an epsilon of 0.001 gave 8038, 2, 2196, 18586 and 1 rows, without a word."""
+    mechanism, book = method(epsilon), tmp_path / "book.db"
+    sf.Ledger(book).limit("drawn", 10)
+    with pytest.raises(sf.ParameterError, match=r"noise alone could add (up to )?about") as caught:
+        sf.publish(drawn_table(300), mechanism, ledger=book)
+    assert "in a table of 300 rows (declared in the schema)" in str(caught.value)
+    assert sf.Ledger(book).entries() == []
+    assert sf.publish(drawn_table(300), mechanism, seed=1, allow_noise=True).form == "synthetic"
+    with pytest.warns(sf.errors.PublicationWarning, match="noise alone could add"):  # no number of rows to go by
+        sf.publish(drawn_table(None), mechanism, seed=1)
+    for rows in (300, 100_000):
+        assert method(4).plan(drawn_table(rows).schema).refusal is None
+        assert not any("noise alone" in said for said in method(4).plan(drawn_table(rows).schema).warnings)
+
+
+@pytest.mark.parametrize("method", [sf.TargetRows, sf.Marginals])
+@pytest.mark.parametrize("epsilon", ["1/100", "1/10"])
+def test_the_rows_that_noise_is_said_to_add_are_those_it_adds(method, epsilon):
+    """On a table without anybody every drawn row is one of noise."""
+    table, mechanism = drawn_table(300), method(epsilon)
+    said = float(re.findall(r"about ([0-9.e+,]+) rows", str(mechanism.plan(table.schema).refusal))[0].replace(",", ""))
+    empty = Table.from_codes(table.schema, np.zeros((0, 4), np.int64))
+    drawn = [sf.publish(empty, mechanism, seed=at, allow_noise=True).rows for at in range(60)]
+    # The deviation of a run is about 1.5 times its mean; of the mean of 60 a fifth of it.
+    assert 0.4 * said < np.mean(drawn) < 1.9 * said
+
+
+def test_marginals_refuses_columns_of_noise():
+    """The number of rows is told well, but the table of a middling column is noise."""
+    refusal = sf.Marginals("1/10").plan(replace(drawn_table(None, 200).schema, rows=9000)).refusal
+    assert "noise is expected to move up to" in str(refusal)
+    assert "rows of the table of a column of 200 values" in str(refusal)
+    assert sf.Marginals(4).plan(replace(drawn_table(None, 200).schema, rows=9000)).refusal is None
+
+
+def test_more_rows_than_can_be_held_are_refused_before_the_draw(tmp_path):
+    """An epsilon of 1e-8 took 20 GB, 1e-7 ended in a MemoryError with the budget spent."""
+    book = tmp_path / "book.db"
+    sf.Ledger(book).limit("drawn", 10)
+    for rows in (None, 300):
+        for epsilon in ("1e-6", "1e-7", "1e-8"):
+            with pytest.raises(sf.ParameterError, match=r"at most 2,000,000 of noise and 100,000,000 in all are drawn"):
+                sf.publish(drawn_table(rows), sf.TargetRows(epsilon), ledger=book, allow_noise=True)
+    with pytest.raises(sf.ParameterError, match="in all are drawn"):
+        sf.TargetRows(1).claim(replace(drawn_table(None).schema, rows=200_000_000))
+    assert sf.Ledger(book).entries() == []
+    assert sf.TargetRows("1e-5").claim(drawn_table(None).schema).kind == "proved"

@@ -220,6 +220,45 @@ def mostly_noise(
     return ParameterError("epsilon", _short(epsilon), rule, hint=hint)
 
 
+def too_much_noise(
+    schema: Schema, epsilon: Fraction, rows: float, *, said: str, ways: Sequence[str], share: int = NOISE_SHARE
+) -> tuple[ParameterError | None, tuple[str, ...]]:
+    """Judge noise that is expected to add or move at most so many rows, of public numbers only.
+
+    Where that is one in `share` of the rows that the schema declares, return a refusal. Without declared rows return a
+    warning instead, with the number, where it would be refused for 1,000 rows. `said` is the sentence, `ways` what
+    helps.
+    """
+    if rows * share < (schema.rows or ASSUMED_ROWS):
+        return None, ()
+    if schema.rows is None:
+        refused = "Declare a public `rows` in the schema to have that refused for a table that is too small."
+        return None, (f"Warning: {said}. {refused}",)
+    rule = f"{said}, in a table of {schema.rows:,} rows (declared in the schema)"
+    hint = f"{', '.join(ways)}; allow_noise=True (--allow-noise) publishes it anyway{carried_words(schema)}"
+    return ParameterError("epsilon", _short(epsilon), rule, hint=hint), ()
+
+
+def too_much_noise_after(
+    schema: Schema, epsilon: Fraction, cells: int, rate: Fraction, asked: Threshold
+) -> tuple[ParameterError | None, tuple[str, ...]]:
+    """Judge a table whose cuts are drawn later, by the most that noise can be expected to add after any of them.
+
+    `cells` is the largest number of cells the cuts can lead to, `rate` the least epsilon the counts of a row get. The
+    number after a run depends on the data, so that a refusal can only go by the bound.
+    """
+    found, rows = most_noise(cells, rate, asked)
+    said = (
+        f"after the specializations, noise alone could report up to about {found:,.3g} cells "
+        f"with {rows:,.3g} rows that belong to nobody: at most {large(cells)} cells"
+    )
+    ways = ["a larger epsilon", "fewer specializations", "fewer or coarser columns"]
+    quiet = math.ceil(Fraction((Decimal(cells) * RARELY).ln()) / rate)
+    if schema.rows and most_noise(cells, rate, quiet)[1] * NOISE_SHARE < schema.rows:
+        ways.append(f"threshold {quiet} (a false cell in at most one of {RARELY} releases)")
+    return too_much_noise(schema, epsilon, rows, said=said, ways=ways)
+
+
 def _noisy(cells: int, epsilon: Fraction, threshold: int, table: int) -> bool:
     found, rows = expected_noise(cells, epsilon, threshold)
     return rows * NOISE_SHARE >= table or (cells > NOISE_SHARE * table and found >= 1)
@@ -327,10 +366,11 @@ def _noise_notes(cells: int, decided: Decided, drawn: int) -> tuple[str, ...]:
     note = f"counts below {decided.threshold} are not reported; "
     exact = exact_counts(decided.trace, decided.cells.schema.rows_per_person, decided.threshold)
     notes = (*([exact] if exact else []), note + noise_alone(cells, decided.epsilon, decided.threshold))
-    if 2 * rows < drawn:
+    if NOISE_SHARE * rows < drawn:
         return notes
-    mostly = f"most of these rows are expected to be noise and not records: {drawn:,} rows, where noise alone"
-    return (f"{mostly} gives about {rows:,.3g}; ask for fewer cells, or a larger epsilon", *notes)
+    mostly = "most" if 2 * rows >= drawn else f"up to {100 * rows / drawn:.0f} %"
+    told = f"{mostly} of these rows are expected to be noise and not records: {drawn:,} rows, where noise alone"
+    return (f"{told} gives about {rows:,.3g}; ask for fewer cells, or a larger epsilon", *notes)
 
 
 def decoded(where: np.ndarray, radix: Sequence[int]) -> list[np.ndarray]:

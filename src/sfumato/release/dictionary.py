@@ -42,7 +42,7 @@ _EXACT_QUASI = "could be known to an outsider; published as it is"
 _HIDDEN = f"could be known to an outsider; not published: every cell is `{ROOT}`"
 _NOT_COPIED = {  # said of every column where rows are not records
     "cells": "counted together with the other columns; the counts carry noise",
-    "synthetic": "drawn from a model; no cell is copied from a record",
+    "synthetic": "drawn from a model, which may draw a value that nobody has; no cell is copied from a record",
 }
 _UNNAMED = re.compile(r"\((?:part \d+|other)\)_*")
 _CALENDAR = (  # names of levels, what a reader sees and what it means

@@ -44,10 +44,10 @@ from sfumato.mechanisms.diffgen.growth import (
     by_splits,
     cut_labels,
     grow,
+    most_combinations,
     recoding_of_cuts,
     root_cut,
     shares,
-    widest_step,
 )
 from sfumato.mechanisms.diffgen.scores import ScoreName, score_of
 from sfumato.mechanisms.noisy_cells import (
@@ -72,6 +72,7 @@ from sfumato.mechanisms.noisy_cells import (
     refuse_size,
     release_cells,
     silences,
+    too_much_noise_after,
 )
 from sfumato.randomness import Entropy
 from sfumato.randomness.parameters import SMALLEST, read_epsilon
@@ -310,7 +311,11 @@ class DiffGen:
         if least > MANY_ROWS and carried_words(kept):
             notes.append(f"Warning: no group below {least} rows is seen{carried_words(kept)}.")
         when = "" if few == many else " before any specialization"
-        return Plan(stages, notes=tuple(notes), refusal=mostly_noise(kept, few, rate, least, when=when))
+        refusal = mostly_noise(kept, few, rate, least, when=when)
+        if refusal is None and few != many:
+            refusal, warned = too_much_noise_after(kept, self.epsilon, many, rate, self.threshold or 1)
+            notes += warned
+        return Plan(stages, notes=tuple(notes), refusal=refusal)
 
     def _forecast(self, few: int, many: int, rate: Fraction, least: int) -> list[str]:
         """Say which counts are reported and how much of that is noise, at first and at most after the cuts."""
@@ -334,8 +339,7 @@ class DiffGen:
         if self.specializations == LEAVES:
             return full, full
         few = carried * math.prod(len(root_cut(attribute)) for attribute in kept.quasi)
-        widest = max((widest_step(attribute) for attribute in kept.quasi), default=1)
-        return few, min(full, few * widest ** int(self.specializations))
+        return few, min(full, carried * most_combinations(kept.quasi, int(self.specializations)))
 
     def step(self, schema: Schema) -> Fraction:
         """Return what one choice costs; with a `ratio`, on average."""

@@ -104,6 +104,29 @@ def widest_step(attribute: Attribute) -> int:
     return max((len(below) for below in attribute.nodes.children), default=1)
 
 
+def most_combinations(attributes: Sequence[Attribute], steps: int) -> int:
+    """Return at most how many combinations of labels so many specializations lead to, whichever they are.
+
+    Each adds the children of a node less one. The nodes of an attribute are taken in falling order, also below others,
+    and the attributes by what multiplies the product most: no other choice has a larger one.
+    """
+    found, gains = [len(root_cut(a)) for a in attributes], [_gains(a, steps) for a in attributes]
+    for _ in range(steps):
+        open_ = [at for at, more in enumerate(gains) if more]
+        if not open_:
+            break
+        at = max(open_, key=lambda at: Fraction(gains[at][-1], found[at]))
+        found[at] += gains[at].pop()
+    return math.prod(found)
+
+
+def _gains(attribute: Attribute, steps: int) -> list[int]:
+    """Return how many labels each specialization of an attribute can add, in rising order, the last `steps`."""
+    if by_splits(attribute):
+        return [1] * min(steps, attribute.size - len(root_cut(attribute)))
+    return sorted(len(below) - 1 for below in attribute.nodes.children if len(below) > 1)[-steps:]
+
+
 def replaced(cut: Cut, node: Node, children: Sequence[Node]) -> Cut:
     """Return the cut with a node replaced by its children, in code order."""
     at = cut.index(node)

@@ -10,7 +10,8 @@ Checked   tests/claims/test_marginals.py::test_no_transcript_costs_more_than_eps
           tests/claims/test_marginals.py::test_every_mutant_is_caught
           tests/claims/test_marginals.py::test_the_trace_is_exact
 Silent on replacing a person (twice the epsilon, four times the rho); on questions about several attributes beyond what
-          the tables that were measured tell; on values that hardly anybody has, which are joined.
+          the tables that were measured tell; on values that hardly anybody has, which are joined and drawn by the noisy
+          table of their column alone: a drawn value may be one that nobody has.
 Cost      O(rows) for each table offered, and about 3 s for Adult with 13 attributes; up to 10 s where triples are
           measured.
 """
@@ -27,7 +28,7 @@ import numpy as np
 
 from sfumato.claims import Claim, ConcentratedDP, Neighbours, PureDP
 from sfumato.declare import MaybeRational, Rational, declare, like, parameter, to_json
-from sfumato.errors import ParameterError, two_digits
+from sfumato.errors import ParameterError, count_of, two_digits
 from sfumato.ledger.cost import Budget
 from sfumato.mechanisms.base import Gathered, Plan, Stage
 from sfumato.mechanisms.exact_release import exact_release
@@ -44,7 +45,7 @@ from sfumato.mechanisms.marginals.measuring import (
     triples_share,
     triples_within,
 )
-from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS, public_inputs, silences
+from sfumato.mechanisms.noisy_cells import ASSUMED_ROWS, public_inputs, silences, too_much_noise
 from sfumato.randomness import Entropy
 from sfumato.release import Release
 from sfumato.schema import Schema
@@ -67,6 +68,8 @@ ONES: Final = Fraction(1, 5)  # share of the budget for one-way tables
 CHOICES: Final = Fraction(1, 10)  # and for choosing among pairs and triples
 MOST_DRAWN_ROWS: Final = 2_000_000  # rows drawn; where there are more, each stands for several
 LARGEST_TOTAL: Final = 10**12
+MOSTLY: Final = 2  # one in two rows moved by noise: what is left of a table is mostly noise
+MOST_NAMED: Final = 5  # columns of joined values that a forecast names
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ class _Expected:
     rows: int
     _: KW_ONLY
     off: tuple[float, ...]
+    most_values: int  # of an attribute that tables of pairs and triples tell apart
     pair_cells: Sequence[int] = ()
     pairs: int = 0
     triples: int = 0
@@ -165,6 +169,7 @@ class Marginals:
             )
         ]
         notes: list[str] = []
+        refusal, warned = self._too_much(kept)
         if budgets.larger:
             rows, cells, size = expected.rows, expected.pair_cells, expected.off[1]
             chosen, off = f"{expected.pairs} of {len(cells)} pairs", f"{size:.3g}"
@@ -184,17 +189,54 @@ class Marginals:
             share = expected_share(middle, size, rows)
             notes.append(
                 f"With {rows:,} rows ({known}) noise is expected to move at most {share:.2g} of the rows of a middling "
-                "pair table, before it is smoothed; a count of 200 will be off by about "
-                f"{two_digits(min(size, 200))} there. How far the tables miss a question about more attributes is not "
-                "known before."
+                "pair table, in which rare values of a column are joined, before it is smoothed; a count of 200 will "
+                f"be off by about {two_digits(min(size, 200))} there. How far the tables miss a question about more "
+                "attributes is not known before."
             )
+        notes += self._joined(kept, expected)
+        notes += warned
         if expected.nearly_exact:
             notes.append(f"Warning: {_NEARLY_EXACT}. Ask for a smaller epsilon.")
         if not kept.rows:
             notes.append("Declare a public `rows` in the schema for a better forecast.")
         if self.delta is not None:
             notes.append("Budgets of the stages are in rho, of zero-concentrated differential privacy.")
-        return Plan(tuple(stages), notes=tuple(notes))
+        return Plan(tuple(stages), notes=tuple(notes), refusal=refusal)
+
+    def _too_much(self, kept: Schema) -> tuple[ParameterError | None, tuple[str, ...]]:
+        """Judge the noise on the number of rows, and on a middling one-way table; of public numbers only."""
+        draws, sizes = self._draws(kept, None), sorted(attribute.size for attribute in kept.published)
+        each = self._budgets(kept).ones / len(sizes)
+        # The total is the mean of the tables' sums by their precision; this is the positive part of its normal noise.
+        added = draws.deviation(each) / math.sqrt(math.tau * sum(1 / size for size in sizes))
+        ways = ["a larger epsilon", "fewer columns"]
+        said = f"noise alone could add about {added:,.3g} rows to those that are drawn"
+        found = too_much_noise(kept, self.epsilon, added, said=said, ways=ways)
+        if found != (None, ()):
+            return found
+        middle = sizes[len(sizes) // 2]
+        moved = middle * draws.mean_size(each) / 2
+        said = f"noise is expected to move up to {moved:,.3g} rows of the table of a column of {middle:,} values"
+        return too_much_noise(kept, self.epsilon, moved, said=said, ways=[*ways, "fewer values"], share=MOSTLY)
+
+    def _joined(self, kept: Schema, expected: _Expected) -> list[str]:
+        """Say which columns have more values than pair tables tell apart, and how far noise moves their own tables."""
+        many = sorted((a for a in kept.published if a.size > expected.most_values), key=lambda a: -a.size)
+        found = []
+        for attribute in many[:MOST_NAMED]:
+            moved, warning = attribute.size * expected.off[0] / 2, ""
+            of = f" of {kept.rows:,}" if kept.rows else ""
+            if kept.rows and moved * MOSTLY >= kept.rows:
+                warning, moved = "Warning: ", min(moved, float(kept.rows))
+            found.append(
+                f"{warning}{attribute.name} has {attribute.size:,} values, of which tables of pairs and triples tell "
+                f"about {expected.most_values:,} apart. Rarer ones are joined and then drawn by the noisy table of "
+                f"{attribute.name} alone, or evenly where that shows nothing but noise: a drawn value may be one that "
+                f"nobody has. Noise is expected to move up to {moved:,.0f}{of} rows of that table."
+            )
+        if more := len(many) - len(found):
+            found.append(f"So it is with {count_of(more, 'more column', 'more columns')}.")
+        return found
 
     def _expected(self, kept: Schema) -> _Expected:
         """Return which tables are expected to be measured, and how far their counts are off; of public numbers only."""
@@ -204,7 +246,7 @@ class Marginals:
         sizes = [min(attribute.size, most) for attribute in kept.published]
         ones = draws.mean_size(budgets.ones / len(sizes))
         if not budgets.larger:
-            return _Expected(rows, off=(ones,))
+            return _Expected(rows, off=(ones,), most_values=most)
         wanted = set_weights(workload_sets(self.workload, kept))
         cells, triples = (
             [math.prod(sizes[a] for a in held) for held in wanted if len(held) == size] for size in (2, 3)
@@ -216,7 +258,9 @@ class Marginals:
         pairs_off = draws.mean_size(spent / number)
         of_more = (draws.mean_size(part * budgets.larger / more),) if part else ()
         off = (ones, pairs_off, *of_more)
-        return _Expected(rows, off=off, pair_cells=cells, pairs=number, triples=more, of_triples=len(triples))
+        return _Expected(
+            rows, off=off, most_values=most, pair_cells=cells, pairs=number, triples=more, of_triples=len(triples)
+        )
 
     def measured(self, counts: Gathered, draws: Draws, entropy: Entropy) -> MeasuredTables:
         """Take every step that reads the table. `entropy` draws only from what was measured."""
@@ -249,8 +293,26 @@ class Marginals:
             mechanism=self.to_json(),
             form="synthetic",
             left_out=None,
-            notes=(_NEARLY_EXACT,) if self._expected(kept).nearly_exact else (),
+            notes=self._notes(kept, found),
         )
+
+    def _notes(self, kept: Schema, found: MeasuredTables) -> tuple[str, ...]:
+        """Say what was nearly exact and which values were joined: of noisy tables and of public numbers."""
+        expected = self._expected(kept)
+        notes = [_NEARLY_EXACT] if expected.nearly_exact else []
+        joined = [
+            f"{attribute.name} ({attribute.size:,} values in {count_of(int(group.max()) + 1, 'group')}, noise expected "
+            f"to move up to {min(attribute.size * expected.off[0] / 2, found.total):,.0f} rows of its table)"
+            for attribute, group in zip(kept.published, found.groups, strict=True)
+            if int(group.max()) + 1 < attribute.size
+        ]
+        if joined:
+            notes.append(
+                "rare values and those that noise hides were joined. Within a group a value is drawn by the noisy "
+                "table of its column alone, or evenly where that shows nothing but noise: a drawn value may be one "
+                f"that nobody has. Joined: {', '.join(joined)}"
+            )
+        return tuple(notes)
 
     def _budgets(self, schema: Schema) -> Budgets:
         spent = dict(self._trace(schema))

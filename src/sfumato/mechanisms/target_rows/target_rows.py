@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
@@ -50,20 +50,25 @@ from sfumato.mechanisms.diffgen.growth import (
     Node,
     Steps,
     grow,
+    most_combinations,
     root_cut,
     shares,
     widest_step,
 )
 from sfumato.mechanisms.diffgen.scores import score_of
 from sfumato.mechanisms.noisy_cells import (
+    ASSUMED_ROWS,
+    NOISE_SHARE,
     cells_schema,
     decoded,
     expected_error,
     least_drawable,
+    most_noise,
     needs_cells,
     public_inputs,
     refuse_size,
     silences,
+    too_much_noise,
 )
 from sfumato.mechanisms.target_rows.corrections import (
     RESIDUAL,
@@ -110,6 +115,8 @@ MEASURED = 64_000  # the same up to which corrections were measured; beyond, cel
 WHOLE_TABLE = 4096  # counts of cells up to which corrections start from all of them, also those below the threshold
 COARSE = 16  # equal parts of a grid that a correction tells apart
 ENTRIES = 1 << 24  # of all one-way tables
+MOST_ADDED = 2_000_000  # rows that noise may be expected to add: several times as many may be drawn, and are held
+MOST_DRAWN = 100_000_000  # rows in all, as far as the schema declares how many there are
 RATIO, PENALTY = Fraction(3, 2), Fraction(1, 10)  # as in decision 003
 CELLS_ALONE = {"selections": Fraction(70, 100), "counts": Fraction(30, 100)}
 STACKED = {
@@ -295,7 +302,11 @@ class TargetRows:
         notes = ["What a run does not spend on cuts goes to the counts, or to the tables where nothing is cut."]
         if kept.rows is None:
             notes.append("Declare `rows` in the schema, to one digit, if that number is public: it then costs nothing.")
-        return Plan(tuple(stages), notes=tuple(notes))
+        rows = self._added(kept)
+        said = f"noise alone could add up to about {rows:,.3g} rows that stand for nobody"
+        ways = ["a larger epsilon", "fewer classes of the target"]
+        refusal, warned = too_much_noise(kept, self.epsilon, rows, said=said, ways=ways)
+        return Plan(tuple(stages), notes=(*notes, *warned), refusal=refusal)
 
     # -- with data ---------------------------------------------------------------------------
 
@@ -395,7 +406,10 @@ class TargetRows:
             lookups.append(place[column.value].astype(np.int32))
             columns[at] = place[columns[at]] if len(columns[at]) else columns[at]
         claim = self._claimed(counts.schema, found.trace)
-        return _released(schema, tables, lookups, columns, label, claim=claim, json=self.to_json())
+        notes, added = ["rows are drawn from noisy counts"], self._added(schema)
+        if NOISE_SHARE * added >= len(label):  # of the drawn rows and of public numbers
+            notes.append(f"noise alone was expected to add up to about {added:,.3g} of these {len(label):,} rows")
+        return _released(schema, tables, lookups, columns, label, claim=claim, json=self.to_json(), notes=notes)
 
     # -- parts -------------------------------------------------------------------------------
 
@@ -466,6 +480,34 @@ class TargetRows:
         rate = self.budget / schema.rows_per_person
         return information(rate, schema.rows) if schema.rows is not None else FEW
 
+    def _added(self, schema: Schema) -> float:
+        """Return at most how many rows noise is expected to add to those that are drawn; of public numbers only.
+
+        Rows are drawn from the counts of cells, or from a one-way table by class, whichever has less noise; where odds
+        are corrected, from the table of a correction, whose noise is small beside the rows that pay for it: there only
+        the cells before any cut are judged.
+        """
+        schema = schema if schema.rows is not None else replace(schema, rows=ASSUMED_ROWS)
+        evidence, person, planned = self._known(schema), schema.rows_per_person, dict(self._planned(schema))
+        parts = parts_of(schema, evidence, self.budget)
+        classes = math.prod(attribute.size for attribute in schema.carried)
+        cuts = self._cuts(schema, evidence)
+        few, many = classes, classes
+        if cuts:
+            free = [attribute for attribute in schema.quasi if cuttable(attribute, evidence)]
+            few, many = (classes * most_combinations(free, steps) for steps in (0, cuts))
+        rate = planned["counts"] / person
+        cells = most_noise(few if "corrections" in parts else many, rate, "auto")[1]
+        if "tables" not in parts or not schema.quasi:
+            return cells
+        each = planned["tables"] / person / len(schema.quasi)
+        whole = ((Node(0, high=a.size, tree=0),) for a in schema.quasi)
+        shortest = min(len(public_bins(a, cut)) - 1 for a, cut in zip(schema.quasi, whole, strict=True))
+        if shortest / each**2 >= Fraction(many, classes) / rate**2:
+            return cells
+        # The sum of a column's entries has nearly a normal law, whose positive part has this mean.
+        return max(cells, classes * math.sqrt(2 * shortest) / float(each) / math.sqrt(2 * math.pi))
+
     def _planned(self, schema: Schema) -> tuple[tuple[str, Fraction], ...]:
         budget = Budget(self.epsilon)
         if schema.rows is None:
@@ -494,6 +536,13 @@ class TargetRows:
             rule = f"leaves a draw less than {float(SMALLEST):g}"
             raise ParameterError("epsilon", str(self.budget), rule, hint="a larger epsilon")
         refuse_size(schema, classes, self.budget / person, "auto")
+        added = self._added(schema)
+        if added > MOST_ADDED or added + (schema.rows or 0) > MOST_DRAWN:
+            rule = (
+                f"noise alone would add about {added:,.3g} rows, and at most {MOST_ADDED:,} of noise and "
+                f"{MOST_DRAWN:,} in all are drawn"
+            )
+            raise ParameterError("epsilon", str(self.budget), rule, hint="a larger epsilon, or fewer classes")
 
     def _claimed(self, schema: Schema, trace: tuple[tuple[str, Fraction], ...]) -> Claim:
         known = ("about how many rows there are, as the schema declares",) if schema.rows is not None else ()
@@ -604,6 +653,7 @@ def _released(
     *,
     claim: Claim,
     json: dict[str, Any],
+    notes: Sequence[str],
 ) -> Release:
     """Count equal rows and assemble the release."""
     sizes, width = [attribute.size for attribute in schema.carried], len(tables)
@@ -624,7 +674,7 @@ def _released(
         mechanism=json,
         form="synthetic",
         left_out=None,
-        notes=("rows are drawn from noisy counts",),
+        notes=tuple(notes),
         recoding=Cuts(tuple(attribute.name for attribute in schema.quasi), labels=tuple(lookups)),
     )
     return release
