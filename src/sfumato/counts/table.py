@@ -263,16 +263,19 @@ class Table:
         return self._doubts
 
     def fingerprints(self) -> Fingerprints:
-        """Count who is unique on what is always published unchanged, and rows with all columns. Confidential."""
+        """Count who is unique on what is always published unchanged, and on all columns. Confidential."""
         carried = tuple(attribute.name for attribute in self.schema.carried)
         some, each = self.counts(carried) if carried else None, self.schema.rows_per_person
         external = self._external()
         every = self.counts() if external is None else None
-        members = self.members(carried) if carried and external is None else None
+        members = self.members() if external is None else None
         people = None if members is None else members.people
+        on_all = None if members is None else lonely_people(members.person, members.line)
+        members = self.members(carried) if carried and external is None else None
         alone = None if members is None else lonely_people(members.person, members.line)
-        if carried and isinstance(external, SparkPeople):
-            people, alone = external.people, external.lonely(carried)
+        if isinstance(external, SparkPeople):
+            people, on_all = external.people, external.lonely(external.names)
+            alone = external.lonely(carried) if carried else None
         few: FewRows = {}
         if some is not None and not self.schema.person:
             few = rows_of_few(some.codes, some.weights, rows_each=each)
@@ -283,6 +286,7 @@ class Table:
             alone_on_all=None if every is None else lonely_rows(every.codes, every.weights),
             people=people,
             people_alone=alone,
+            people_alone_on_all=on_all,
             intervals={attribute.name: attribute.intervals for attribute in self.schema.carried},
             **few,
         )

@@ -187,7 +187,7 @@ def _published(release: Release) -> dict[str, Any]:
         "membership": membership(release.form),
         "summary": {name: f"{value:,.10g}" for name, value in _sizes(release).items()},
         "sizes": size_rows(group_sizes(release)),
-        "fingerprints": replace(release.fingerprints(), people=None, people_alone=None).describe(),  # by no key
+        "fingerprints": replace(release.fingerprints(), people=None).describe(),  # by no key
         "exposed": release.exposed().sentences() if release.form in ("generalized", "buckets") else [],
         "sample": (shown := sample_rows(release)),
         "groups": _second_table(release, shown),
