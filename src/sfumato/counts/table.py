@@ -205,6 +205,20 @@ class Table:
         ids = self._people()
         return None if ids is None else len(np.unique(ids))
 
+    def people_shared(self, other: Table) -> int:
+        """Return how many people are seen to have rows in both tables; 0 if the schema names no person.
+
+        In parts of one table everybody is seen, in two files those who have several rows in each.
+        """
+        here, there = self._encoded.people, other._encoded.people
+        mine, theirs = self._people(), other._people()
+        if here is None or there is None or mine is None or theirs is None:
+            return 0
+        if here.digest is there.digest:
+            return len(np.intersect1d(mine, theirs))
+        keys, their_keys = here.digest[np.unique(mine)], there.digest[np.unique(theirs)]
+        return len(np.intersect1d(keys[keys > 0], their_keys[their_keys > 0]))
+
     def persons(self) -> np.ndarray | None:
         """Return the number of each record's person, in the order of `codes()`; None if the schema names none."""
         if self.schema.person:
