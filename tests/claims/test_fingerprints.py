@@ -450,10 +450,10 @@ def test_people_alone_on_all_columns_equal_a_count_by_hand(seed, carried, tmp_pa
     loaded, verdict = sf.Release.load(tmp_path / "out").fingerprints(), sf.verify(tmp_path / "out")
     for read in (loaded, verdict.fingerprints):
         assert read.people_alone_on_all is None
-        assert "only the publisher can count people" in read.describe()
+        assert "people can be counted with the key only" in read.describe()
 
 
 def test_rows_that_are_people_are_not_told_apart_from_people(tmp_path):
     """Where everybody has one row, or nobody is named, a folder says nothing about who has several."""
     table, _ = staff(tmp_path)
-    assert "only the publisher" not in sf.publish(table, sf.Suppress()).fingerprints().describe()
+    assert "with the key only" not in sf.publish(table, sf.Suppress()).fingerprints().describe()

@@ -207,7 +207,7 @@ class Fingerprints:
             alone = f"{self.people_alone_on_all:,} of {everyone} {have}"
             said.append(f"{alone} a combination of all published columns that nobody else has.")
         if self.keyed and self.people is None and not self.drawn and said:
-            said.append("These are rows, and a person may have several: only the publisher can count people.")
+            said.append("These are rows, and a person may have several: people can be counted with the key only.")
         if self.drawn and said:
             drawn = "The rows are drawn: a unique one may or may not be a person's, the likelier the larger epsilon is."
             if self.noise is not None:
