@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
@@ -209,6 +210,72 @@ def test_testing_on_training_rows_is_caught(model):
     assert mutant.interval[0] > 0.56
     with pytest.raises(sf.ParameterError, match="not published"):
         classification(table, table, sf.publish(table, sf.Raw()), model=model)
+
+
+KEYED = sf.Schema.parse(
+    {
+        "name": "visits",
+        "source": "public",
+        "person": "who",
+        "attribute": {
+            "who": {"role": "identifier"},
+            "a": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+            "y": {"role": "target", "values": ["n", "p"]},
+        },
+    }
+)
+ROWS_EACH = 8
+
+
+def visits(people: int, seed: int, *, start: int = 0) -> Table:
+    """Everybody has 8 equal rows; the class of three in ten is not what their age says."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 100, people)
+    codes = np.column_stack([age, (age < 50) ^ (rng.random(people) < 0.3)])
+    keys = [f"v{start + one}x" for one in range(people)]
+    return Table.from_codes(KEYED, np.repeat(codes, ROWS_EACH, axis=0), people=np.repeat(keys, ROWS_EACH).tolist())
+
+
+def test_the_interval_covers_where_people_have_several_rows(monkeypatch):
+    """By rows, 49 % of the intervals held the truth."""
+    train = visits(200, 0)
+    release, truth, draws = sf.publish(train, sf.Mondrian(sf.KAnonymity(20))), 0.7, 80
+
+    def covered() -> int:
+        found = [classification(train, visits(60, seed, start=1_000), release) for seed in range(1, draws)]
+        assert {one.interval_of for one in found} == {"people"}
+        return sum(one.interval[0] <= truth <= one.interval[1] for one in found)
+
+    assert classification(train, visits(3_000, 999, start=1_000), release).accuracy == pytest.approx(truth, abs=0.02)
+    assert covered() >= 0.89 * draws
+    rows = lambda hit, times: cross_validation.wilson(hit.sum(), times.sum())  # noqa: E731
+    monkeypatch.setattr(cross_validation, "by_person", rows)
+    assert covered() < 0.75 * draws
+
+
+def test_people_in_both_parts_are_refused():
+    """On classes that depend on nothing the accuracy was 0.78: the learner had seen the same people."""
+    table = visits(60, 1)
+    every_other = np.arange(table.rows) % 2 == 0
+    train, test = table.take(every_other), table.take(~every_other)
+    with pytest.raises(sf.ParameterError, match="rows of 60 people who have rows in the training table"):
+        classification(train, test, sf.publish(train, sf.Suppress()))
+    with pytest.raises(sf.ParameterError, match="rows of 20 people who"):  # also where each is a file of its own
+        classification(table, visits(60, 2, start=40), sf.publish(table, sf.Suppress()))
+    train, test = sf.holdout(table, seed=1)
+    found = classification(train, test, sf.publish(train, sf.Suppress()))
+    assert found.details()["interval_of"] == "people"
+    assert table.people_shared(table) == 60
+    assert train.people_shared(test) == noise(10, 1).people_shared(noise(10, 1)) == 0
+
+
+def test_folds_may_split_people_where_no_key_is_named():
+    table = noise(40, seed=1)
+    several = Table(replace(table.schema, rows_per_person=6), table._encoded)
+    with pytest.warns(UserWarning, match="rows of one person may be in the training and in the test part"):
+        found = cross_validate(several, sf.Suppress(), folds=2, repeats=1)
+    assert found.runs[0].interval_of == "rows"
+    cross_validate(table, sf.Suppress(), folds=2, repeats=1)  # each row another person: warnings are errors
 
 
 @pytest.mark.full

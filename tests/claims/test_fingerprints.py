@@ -398,3 +398,62 @@ def test_a_column_in_declared_intervals_is_not_called_unchanged(tmp_path):
     for found in (table, release, sf.Release.load(tmp_path / "out")):
         assert said in found.fingerprints().describe()
     assert said in sf.verify(tmp_path / "out").fingerprints.describe()
+
+
+VISITS = {
+    "visitor": {"role": "identifier"},
+    "age": {"role": "quasi", "kind": "numeric", "range": [0, 100]},
+    "club": {"role": "quasi", "values": ["a", "b", "c"]},
+    "illness": {"role": "sensitive", "values": ["x", "y", "z"]},
+}
+
+
+def visits(seed: int, *, carried: bool = True, most: int = 4):
+    draw = random.Random(seed)
+    who = [f"v{person}q" for person in range(60) for _ in range(draw.randint(1, most))]
+    rows = [
+        {"visitor": one, "age": draw.randrange(20, 24 if carried else 50), "club": draw.choice("abc")} for one in who
+    ]
+    rows = [row | {"illness": draw.choice("xxxxyyz")} for row in rows]
+    known = {name: {"source": "public", **keys} for name, keys in VISITS.items() if carried or name != "illness"}
+    schema = sf.Schema.parse({"name": "visits", "person": "visitor", "attribute": known})
+    return sf.read(pl.DataFrame(rows), schema), rows
+
+
+def with_a_line_of_their_own(rows, lines) -> int:
+    owners: dict[tuple, set] = {}
+    for row, line in zip(rows, lines, strict=True):
+        owners.setdefault(tuple(line), set()).add(row["visitor"])
+    return len({next(iter(who)) for who in owners.values() if len(who) == 1})
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("carried", [True, False])
+def test_people_alone_on_all_columns_equal_a_count_by_hand(seed, carried, tmp_path):
+    """A second row, or the row of somebody who has others, hid people: of 885 people 880 were said to be 496 rows."""
+    table, rows = visits(seed, carried=carried)
+    names = [name for name in ("age", "club", "illness") if carried or name != "illness"]
+    found, people = table.fingerprints(), len({row["visitor"] for row in rows})
+    by_hand = with_a_line_of_their_own(rows, [[row[name] for name in names] for row in rows])
+    assert (found.people, found.people_alone_on_all) == (people, by_hand)
+    said = f"{by_hand} of {people} people have a combination of all published columns that nobody else has."
+    assert by_hand > 1
+    assert said in found.describe()
+    assert found.to_json()["people_alone_on_all"] == by_hand
+
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(3)))
+    cells = [tuple(line[name] for name in names) for line in sf.apply(release, table).iter_rows(named=True)]
+    by_hand = with_a_line_of_their_own(rows, cells)
+    assert release.fingerprints().people_alone_on_all == by_hand
+    assert f"{by_hand} of {people} people" in release.fingerprints().describe()
+    release.save(tmp_path / "out", allow_fingerprints=True)
+    loaded, verdict = sf.Release.load(tmp_path / "out").fingerprints(), sf.verify(tmp_path / "out")
+    for read in (loaded, verdict.fingerprints):
+        assert read.people_alone_on_all is None
+        assert "people can be counted with the key only" in read.describe()
+
+
+def test_rows_that_are_people_are_not_told_apart_from_people(tmp_path):
+    """Where everybody has one row, or nobody is named, a folder says nothing about who has several."""
+    table, _ = staff(tmp_path)
+    assert "with the key only" not in sf.publish(table, sf.Suppress()).fingerprints().describe()

@@ -7,7 +7,7 @@ import pytest
 from tests.claims.test_inference_attack import EVERYTHING, planted
 
 import sfumato as sf
-from sfumato.attacks import Inference, RuledOut, Similarity, Skewness, inference as inference_module
+from sfumato.attacks import Inference, Knowledge, RuledOut, Similarity, Skewness, inference as inference_module
 
 FLU, ASTHMA, BURN, GOUT = range(4)
 FEW = sf.Suppress()
@@ -99,6 +99,39 @@ def test_a_release_without_a_hierarchy_does_not_fit():
     assert not Similarity().fits(release)
     assert not RuledOut().fits(release)  # two values: one ruled out leaves the truth
     assert Skewness().fits(release)
+
+
+STAFF = sf.Schema.parse(
+    {
+        "name": "staff",
+        "source": "public",
+        "attribute": {
+            "age": {"role": "quasi", "kind": "numeric", "range": [0, 50]},
+            "reason": {"role": "sensitive", "values": ["flu", "burn", "stress"]},
+            "pay": {"role": "sensitive", "kind": "numeric", "range": [0, 80], "intervals": [10, 40]},
+            "left": {"role": "sensitive", "values": ["no", "yes"]},
+        },
+    }
+)
+
+
+def test_attributes_without_levels_are_not_attacked():
+    """`guesses reason, to within 1 step of its hierarchy` was said of a flat column, because pay has levels."""
+    table = sf.Table.from_codes(STAFF, np.array([[at // 4, at % 3, at % 80, at % 2] for at in range(200)]))
+    release = sf.publish(table, sf.Raw())
+    for kind, attacked, lacks in (
+        (Similarity(), {"pay"}, "reason has no levels above its values; left has no levels above its values."),
+        (Inference(similar=1), {"pay"}, "reason has no levels above its values; left has no levels above its values."),
+        (RuledOut(), {"reason", "pay"}, "left has too few values to rule any out and guess."),
+    ):
+        found = kind.run([release], EVERYTHING, table, table)
+        assert (set(found.by_attribute) or {found.attribute}) == attacked
+        assert found.notes[-1] == f"Not attacked: {lacks}"
+        with pytest.raises(sf.NotComparable, match="nothing to attack: left has"):
+            kind.run([release], Knowledge(attribute="left"), table, table)
+    found = Inference().run([release], EVERYTHING, table, table)
+    assert set(found.by_attribute) == {"reason", "pay", "left"}
+    assert not any("Not attacked" in note for note in found.notes)
 
 
 def slow_skewness(table):

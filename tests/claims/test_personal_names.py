@@ -470,3 +470,52 @@ def test_groups_called_after_people_are_refused(called, mechanism, tmp_path):
     with pytest.raises(sf.ReleaseError, match=r"like the name or the address|names of people"):
         sf.publish(table, mechanism, **save)
     assert not (tmp_path / "out").exists()
+
+
+TITLED = [
+    "mw. Meijer",
+    "Mw Bakker",
+    "juf Smit",
+    "drs. de Vries",
+    "Sig.ra Rossi",
+    "dhr. Visser",
+    "Dra. Perez",
+    "Mej. Vos",
+]
+
+
+@pytest.mark.parametrize("name", TITLED)
+def test_a_title_before_a_name_is_known_however_many_have_it(name):
+    """`dhr. Visser` was refused, `mw. Meijer` was published."""
+    assert named_values({name: 40, "asthma": 60}) == {name}
+    assert named_values({f"asthma, told {name}": 1, "asthma": 60}, known=True) == {f"asthma, told {name}"}
+
+
+def test_all_titled_names_are_counted_and_asked_about():
+    read = table(["dhr. Visser", "mw. Meijer", "Mw Bakker", "none"] * 20, "sensitive")
+    assert [one.rule for one in read.schema.remarks() if "name" in one.rule] == [
+        "3 listed values look like names of people"
+    ]
+    with pytest.raises(sf.ReleaseError, match="60 rows have values that look like the name of a person"):
+        read.doubts.refuse_free_text()
+
+
+def test_a_title_is_no_unit_and_no_illness():
+    plain = {"MW Solar": 40, "Juf": 20, "mw": 9, "drs": 4, "MS Bakker": 30, "Ir Bakker": 30, "sig pos": 20}
+    assert named_values(plain, known=True) == set()
+
+
+@pytest.mark.parametrize("name", ["docent", "teacher", "arts", "doctor", "case_worker", "caseworker", "Lehrer", "Arzt"])
+def test_single_words_under_the_name_of_a_worker_are_asked_about(name):
+    def asked(name, values):
+        schema = table(values, "sensitive", name=name).schema
+        return [one for one in schema.remarks() if "their names" in one.rule]
+
+    (found,) = asked(name, ["Zwaagstra", "Tilburgs", "Oppenhuis"] * 20)
+    assert found.path == f"attribute.{name}"
+    assert found.rule == "is named after people at work, and 3 listed values may be their names"
+    assert "other" in found.hint
+    assert not asked("town", ["Zwaagstra", "Tilburgs", "Oppenhuis"] * 20)
+    assert not asked(name, ["yes", "no", "unknown"] * 20)
+    assert not asked(name, ["Yes", "No", "Unknown"] * 20)
+    assert not asked(f"{name}_visits", ["Zwaagstra", "Tilburgs", "Oppenhuis"] * 20)

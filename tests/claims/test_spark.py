@@ -300,6 +300,7 @@ def released_alike(session, method: str, cells: int, folder) -> None:
     assert far.held is (cells > 500)
     ours, theirs = far.fingerprints(), near.fingerprints()
     assert (ours.alone, ours.people, ours.people_alone) == (theirs.alone, theirs.people, theirs.people_alone)
+    assert ours.people_alone_on_all == theirs.people_alone_on_all
     if method == "diffgen" and not far.held:  # it needs its columns counted together: fewer of them fit
         near, far = (table.with_roles(quasi=["town"], target="ill") for table in (near, far))
     expected = released(near, mechanism, folder / "memory")

@@ -165,14 +165,11 @@ def test_a_sum_of_one_or_more_is_not_given_as_a_bound(files, tmp_path):
 
 
 def test_shares_near_none_and_all_are_not_rounded_to_them():
-    from sfumato.commuting.map import tenths
+    from sfumato.commuting.map import of_homes
 
-    assert [tenths(share) for share in (0.05, 0.051, 0.949, 0.95)] == [
-        "5 of 100 homes",
-        "1 of 10 homes",
-        "9 of 10 homes",
-        "95 of 100 homes",
-    ]
+    shares = [0.01, 0.049, 0.05, 0.051, 0.14, 0.88, 0.949, 0.95, 0.99]
+    parts = [1, 5, 5, 5, 14, 88, 95, 95, 99]  # 5.1 % was 1 of 10, beside 4.9 % as 5 of 100
+    assert [of_homes(share) for share in shares] == [f"{part} of 100 homes" for part in parts]
 
 
 def test_of_a_shrunk_prior_the_share_is_called_an_upper_bound(files, tmp_path):

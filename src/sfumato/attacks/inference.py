@@ -39,7 +39,7 @@ from sfumato.attacks.case import (
     worst_attribute,
 )
 from sfumato.declare import Whole, declare, parameter
-from sfumato.errors import count_of
+from sfumato.errors import NotComparable, count_of
 from sfumato.estimate import align, inferred, row_features
 from sfumato.measures.classification import training_lines
 from sfumato.measures.learners import ModelName, fit
@@ -56,6 +56,18 @@ _ENTRIES = 8_000_000  # of a people x values matrix held at a time
 def carries(release: Release) -> Fit:
     """Say whether a release carries anything to guess."""
     return FITS if release.carried else Fit("it carries no sensitive or target attribute")
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What an attribute must have to be attacked, and what is said of one without it."""
+
+    found: Callable[[Attribute], bool]
+    _: KW_ONLY
+    lacks: str
+
+
+_LEVELS = Needed(lambda attribute: int(attribute.nodes.depth.max()) > 1, lacks="no levels above its values")
 
 
 @declare
@@ -91,6 +103,10 @@ class Inference:
 
     def attempt(self, case: Case) -> Gain:
         """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
+        return self.attempt_on(case, _LEVELS if self.similar else None)
+
+    def attempt_on(self, case: Case, needed: Needed | None) -> Gain:
+        """Guess the values of those sensitive attributes that have what is needed."""
 
         def guesser(release: Release, schema: Schema, name: str) -> Guesser:
             view = align(release, schema, name)
@@ -118,7 +134,7 @@ class Inference:
                 },
             )
 
-        return guess_secrets(self.name, guesser, case, most=self.most)
+        return guess_secrets(self.name, guesser, case, most=self.most, needed=needed)
 
     def _guesses(self) -> str:
         """What is done, with a place for the attribute."""
@@ -216,9 +232,17 @@ def guess_secrets(
     case: Case,
     *,
     most: int = MOST,
+    needed: Needed | None = None,
 ) -> Gain:
-    """Guess each sensitive attribute of targets and controls by the same rule; the one given away most comes first."""
-    known = case.known
+    """Guess each sensitive attribute of targets and controls by the same rule; the one given away most comes first.
+
+    Those that have not what is needed are not attacked, which a note says.
+    """
+    known, secrets = case.known, case.secrets
+    left = [] if needed is None else [name for name in secrets if not needed.found(case.targets.schema[name])]
+    without = "" if needed is None else "; ".join(f"{name} has {needed.lacks}" for name in left)
+    if len(left) == len(secrets):
+        raise NotComparable(f"there is nothing to attack: {without}.")
 
     def one(name: str) -> Gain:
         rule = guesser(case.release, case.targets.schema.with_roles(quasi=known, sensitive=name), name)
@@ -237,7 +261,8 @@ def guess_secrets(
             **rule.said,
         )
 
-    return worst_attribute(case.secrets, one)
+    worst = worst_attribute([name for name in secrets if name not in left], one)
+    return replace(worst, notes=(*worst.notes, f"Not attacked: {without}.")) if left else worst
 
 
 def inference_gain(
@@ -348,13 +373,15 @@ def _without(beliefs: np.ndarray, truth: np.ndarray, ruled_out: int) -> np.ndarr
 # Claim     `skewness` guesses the value whose share at the person's point is furthest above its share in the whole
 #           release, and its baseline is how often targets have the guessed value at all. `similarity` counts a guess as
 #           right that lies below the same node of the sensitive hierarchy, one step up. `ruled-out` knows of the
-#           likeliest wrong value that it is wrong. All three are `inference` with one field set.
+#           likeliest wrong value that it is wrong. All three are `inference` with one field set. An attribute without
+#           levels, or with too few values, is not attacked by the last two, which their result says.
 # Because   where one person in a hundred is ill, a class in which half are says much about its people, although both
 #           values are likely; three names of one illness are diverse and say the same; and friends know what somebody
 #           does not have.
 # Checked   tests/claims/test_inference_variants.py::test_skewness_on_planted_tables
 #           tests/claims/test_inference_variants.py::test_similarity_on_planted_tables
 #           tests/claims/test_inference_variants.py::test_ruled_out_on_planted_tables
+#           tests/claims/test_inference_variants.py::test_attributes_without_levels_are_not_attacked
 #           tests/claims/test_inference_variants.py::test_skewness_equals_the_slow_attack
 #           tests/claims/test_inference_variants.py::test_wrong_mutants_are_caught
 # Silent on which values are worth hiding: each counts the same.
@@ -405,7 +432,7 @@ class Similarity:
         """A carried attribute that has a hierarchy."""
         if why_not := carries(release).why_not:
             return Fit(why_not)
-        deep = any(int(attribute.nodes.depth.max()) > 1 for attribute in release.carried)
+        deep = any(map(_LEVELS.found, release.carried))
         return FITS if deep else Fit("no attribute it carries has a hierarchy")
 
     def attempt(self, case: Case) -> Gain:
@@ -435,7 +462,10 @@ class RuledOut:
 
     def attempt(self, case: Case) -> Gain:
         """Guess the values of targets and controls; of several sensitive attributes the worst is shown."""
-        return _named(Inference(ruled_out=self.ruled_out, most=self.most).attempt(case), self.name)
+        enough = Needed(
+            lambda attribute: attribute.size > self.ruled_out + 1, lacks="too few values to rule any out and guess"
+        )
+        return _named(Inference(ruled_out=self.ruled_out, most=self.most).attempt_on(case, enough), self.name)
 
 
 # A learner trained on the release guesses the sensitive value, of people in it and of people it never saw.

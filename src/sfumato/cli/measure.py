@@ -8,6 +8,7 @@ import click
 
 from sfumato.cli.options import completed_by, file_options, given_options, json_option
 from sfumato.cli.output import emit, say, show_table
+from sfumato.errors import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,4 +87,6 @@ def _show(found: Mapping[str, Measured]) -> None:
             values = ", ".join(f"{attribute} {float(value):.6g}" for attribute, value in each.items())
             many = f"the worst of {len(each)} attributes"
             say(f"{name} is the figure of {figure.details['attribute']}, {many}: {values}.")
+        if (populations := figure.details.get("populations")) is not None:
+            say(f"{name} is a mean over {count_of(f'{populations:,}', 'population')}.")
     say("Computed from the original: confidential.")

@@ -220,7 +220,7 @@ def _prior(release: Release, mechanism: Synthesize) -> tuple[float, str]:
     """Return the share of all origins that come from the prior, and the sentence that says so."""
     import numpy as np
 
-    from sfumato.commuting.map import tenths
+    from sfumato.commuting.map import of_homes
     from sfumato.commuting.measures import pairs_of
 
     where, _, people = pairs_of(release)
@@ -228,7 +228,7 @@ def _prior(release: Release, mechanism: Synthesize) -> tuple[float, str]:
     n = np.bincount(at.reshape(-1), weights=people).astype(np.int64)
     shares = mechanism.prior_shares(release.schema, destinations, n)
     share = float((shares * n).sum() / max(int(n.sum()), 1))
-    return share, f"{tenths(share, at_most=mechanism.shrinks)} are drawn from the prior, not from the table"
+    return share, f"{of_homes(share, at_most=mechanism.shrinks)} are drawn from the prior, not from the table"
 
 
 def _show(release: Release, mechanism: Synthesize, options: dict[str, Any], warnings: list[str]) -> None:

@@ -57,7 +57,7 @@ def map_page(data: MapData) -> str:
         what=what,
         version=__version__,
         sizes=_sizes(data),
-        prior="" if data.prior is None else tenths(data.prior, at_most=data.prior_at_most),
+        prior="" if data.prior is None else of_homes(data.prior, at_most=data.prior_at_most),
         named=[
             {"destination": one["destination"], "name": one["name"], "prior": one.get("prior", "")}
             for one in data.destinations
@@ -393,7 +393,7 @@ def map_data(
                 "destination": geography.codes[d],
                 "name": geography.named(int(d)),
                 "people": int(totals[int(d)]),
-                **({"prior": tenths(share[int(d)], at_most=at_most)} if share else {}),
+                **({"prior": of_homes(share[int(d)], at_most=at_most)} if share else {}),
                 **_point(geography, d),
             }
             for d in shown
@@ -407,12 +407,12 @@ def map_data(
     )
 
 
-def tenths(share: float, *, at_most: bool = False) -> str:
+def of_homes(share: float, *, at_most: bool = False) -> str:
     """Say how many homes come from the prior; `at_most`: the share is an upper bound, and is rounded up.
 
-    >>> tenths(0.88), tenths(0.95), tenths(0.004), tenths(0.996)
-    ('9 of 10 homes', '95 of 100 homes', 'fewer than 1 in 100 homes', 'nearly all homes')
-    >>> tenths(0.312, at_most=True)
+    >>> of_homes(0.884), of_homes(0.051), of_homes(0.004), of_homes(0.996)
+    ('88 of 100 homes', '5 of 100 homes', 'fewer than 1 in 100 homes', 'nearly all homes')
+    >>> of_homes(0.312, at_most=True)
     'at most 32 of 100 homes'
     """
     if share < 0.01:
@@ -421,8 +421,6 @@ def tenths(share: float, *, at_most: bool = False) -> str:
         return f"at most {math.ceil(100 * share)} of 100 homes"
     if share > 0.99:
         return "nearly all homes"
-    if 0.05 < share < 0.95:  # at both ends tenths would say none, or all
-        return f"{round(10 * share)} of 10 homes"
     return f"{round(100 * share)} of 100 homes"
 
 

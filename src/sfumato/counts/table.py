@@ -205,6 +205,20 @@ class Table:
         ids = self._people()
         return None if ids is None else len(np.unique(ids))
 
+    def people_shared(self, other: Table) -> int:
+        """Return how many people are seen to have rows in both tables; 0 if the schema names no person.
+
+        In parts of one table everybody is seen, in two files those who have several rows in each.
+        """
+        here, there = self._encoded.people, other._encoded.people
+        mine, theirs = self._people(), other._people()
+        if here is None or there is None or mine is None or theirs is None:
+            return 0
+        if here.digest is there.digest:
+            return len(np.intersect1d(mine, theirs))
+        keys, their_keys = here.digest[np.unique(mine)], there.digest[np.unique(theirs)]
+        return len(np.intersect1d(keys[keys > 0], their_keys[their_keys > 0]))
+
     def persons(self) -> np.ndarray | None:
         """Return the number of each record's person, in the order of `codes()`; None if the schema names none."""
         if self.schema.person:
@@ -261,16 +275,19 @@ class Table:
         return Doubts(self, self._encoded, repeated=self._repeated)
 
     def fingerprints(self) -> Fingerprints:
-        """Count who is unique on what is always published unchanged, and rows with all columns. Confidential."""
+        """Count who is unique on what is always published unchanged, and on all columns. Confidential."""
         carried = tuple(attribute.name for attribute in self.schema.carried)
         some, each = self.counts(carried) if carried else None, self.schema.rows_per_person
         external = self._external()
         every = self.counts() if external is None else None
-        members = self.members(carried) if carried and external is None else None
+        members = self.members() if external is None else None
         people = None if members is None else members.people
+        on_all = None if members is None else lonely_people(members.person, members.line)
+        members = self.members(carried) if carried and external is None else None
         alone = None if members is None else lonely_people(members.person, members.line)
-        if carried and isinstance(external, SparkPeople):
-            people, alone = external.people, external.lonely(carried)
+        if isinstance(external, SparkPeople):
+            people, on_all = external.people, external.lonely(external.names)
+            alone = external.lonely(carried) if carried else None
         few: FewRows = {}
         if some is not None and not self.schema.person:
             few = rows_of_few(some.codes, some.weights, rows_each=each)
@@ -281,6 +298,7 @@ class Table:
             alone_on_all=None if every is None else lonely_rows(every.codes, every.weights),
             people=people,
             people_alone=alone,
+            people_alone_on_all=on_all,
             intervals={attribute.name: attribute.intervals for attribute in self.schema.carried},
             **few,
         )

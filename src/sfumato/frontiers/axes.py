@@ -139,7 +139,11 @@ RISKS = {
         "membership gain",
         formula="share of {many} in the table taken for members - share of {many} not in it taken for members",
     ),
-    "identity": Risk("identity risk", formula="chance to point at the right row of a {one} in the table, on average"),
+    "identity": Risk(
+        "identity gain",
+        formula="chance to point at a right row of a {one} in the table, on average - that of {many} not in it, who "
+        "have none where rows are records",
+    ),
     "proved": Risk(
         "proved bound", formula="(e^epsilon - 1 + 2 delta) / (e^epsilon + 1), 1 where nothing is proved of membership"
     ),

@@ -152,6 +152,8 @@ def _measured(task: Task, mechanism: Mechanism) -> dict[str, Any]:
         },
         "answers": {one.name: [found[one.name] for found in answers] for one in task.answers},
         "typical": typical_count(exact, read),
+        "by_rows": first.schema.several or first.schema.rows_per_person > 1,
+        "populations": utility.details.get("populations"),
         "people": None if people is None or not len(kept) else int(people[kept].min()),
         "at_least": people is not None and is_lower_bound(first),
         "axes": {place: _said(runs[0][place]) for place in ("privacy", "utility", *named.values())},

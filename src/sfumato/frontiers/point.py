@@ -106,6 +106,8 @@ class Point:
     attacks: Mapping[str, Any] = field(default_factory=dict, repr=False)  # what the attack of an axis found, in words
     answers: Mapping[str, Spread] = field(default_factory=dict, repr=False)  # error of the tables a policy asks for
     typical: Mapping[str, Any] = field(default_factory=dict, repr=False)  # how far off counts are, as people say it
+    by_rows: bool = False  # its belief in a value counts rows, of which a person may have several
+    populations: int | None = None  # over how many the utility figure is a mean, where it is one
     seconds: float = field(default=0.0, repr=False)
     confidential: bool = True
 
@@ -166,6 +168,7 @@ class Point:
             **({"rehearsal": self.rehearsal} if self.attacks else {}),
             "answers": {name: one.to_json() for name, one in self.answers.items()},
             "typical": dict(self.typical),
+            **({} if self.populations is None else {"populations": self.populations}),
             "people": self.people,
             "counted": self.counted[1],
             **({"at_least": True} if self.at_least else {}),

@@ -9,14 +9,16 @@ Claim     Only releases that keep the policy take part. Privacy limit: of the re
           names tables that must come out right has limits on both sides, since its floor on k says what privacy is
           needed: then of those with u at most 1/2, so that more privacy than that is not bought with most of the use,
           or, where there is none, the one with the best utility. Ties go to better privacy, then away from buckets,
-          then to the order of the sweep. Buckets, which publish exact
-          quasi-identifiers, take part only where `membership_public` says so. No release that takes part is as good on
-          all these axes and better on one.
+          then to the order of the sweep. Buckets, which publish exact quasi-identifiers, take part only where
+          `membership_public` says so. Where all that may be chosen have one utility figure, the best privacy decides,
+          and the reason says that utility does not. No release that takes part is as good on all these axes and better
+          on one.
 Because   a sum of increasing shares is smallest where nothing is better on all, and what is better on all is no less
           useful; the two ends are the table's own, so other releases in the sweep do not move the scale.
 Checked   tests/unit/frontiers/test_recommend.py::test_limits_are_kept_and_nothing_better_is_left
           tests/unit/frontiers/test_recommend.py::test_the_knee_by_hand
           tests/unit/frontiers/test_keeping_a_policy.py::test_tables_that_must_come_out_right_do_not_ask_for_more_privacy
+          tests/unit/frontiers/test_recommend.py::test_a_utility_that_tells_nothing_apart_is_not_a_reason
           tests/unit/frontiers/test_recommend.py::test_buckets_are_recommended_only_where_membership_may_be_public
           tests/unit/frontiers/test_keeping_a_policy.py::test_the_recommendation_keeps_the_policy_and_nothing_better_is_left
 Silent on what is acceptable: that is the steward's to say. The choice looks at the original, and no claim covers it.
@@ -210,7 +212,7 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int, att
     """Say why it is this one, with its figures and what they mean on this table."""
     x, y = axes
     figures = f"{x.words} {point.privacy.mean:.4g} {x.unit}".strip()
-    figures = f"{figures}, {y.words} {point.utility.mean:.4g} {y.unit}".strip()
+    figures = f"{figures}, {y.words} {utility_words(point, y.unit)}"
     said = [f"Of {count_of(among, 'release')} it {why}: {figures}."]
     if point.alone:
         said.append(f"Mind that {point.alone}.")
@@ -224,6 +226,12 @@ def reason_of(point: Point, why: str, axes: tuple[Scale, Scale], among: int, att
             f"{point.claim.get('unit', 'row')}; that is not a measurement and was not compared."
         )
     return " ".join(said)
+
+
+def utility_words(point: Point, unit: str) -> str:
+    """Return a utility figure with what it was measured on, where that is known."""
+    said = f"{point.utility.mean:.4g} {unit}".strip()
+    return said if point.populations is None else f"{said} over {count_of(f'{point.populations:,}', 'population')}"
 
 
 def _shares(point: Point, x: Scale, y: Scale, attacked: Sequence[Scale]) -> list[str]:
@@ -496,14 +504,18 @@ def recommended(
     buckets = _within([point for point in left_out if not policy.breaches(point)], axes, limits)
     if not within:
         raise _unreachable(taking_part, axes, limits, policy, buckets=bool(buckets))
-    rank, why = _rule(within, axes, limits, policy, attacked)
+    alike = len(within) > 1 and len({point.utility.mean for point in within}) == 1
+    rank, why = _rule(within, axes, limits, policy, attacked, alike=alike)
     best = min(within, key=rank)
+    x, y = axes
+    shown = (x, replace(y, of_table=False)) if alike else axes  # a share of the use lost would tell nothing
+    reason = reason_of(best, why, shown, len(taking_part), attacked)
     bucket = min(buckets, key=rank) if buckets and rank(min(buckets, key=rank)) < rank(best) else None
     kept = _kept_words(policy, taking_part, len(open_to))
     doubts = _doubts(best, policy)
     return Recommendation(
         best,
-        reason=" ".join(filter(None, (kept, reason_of(best, why, axes, len(taking_part), attacked), doubts))),
+        reason=" ".join(filter(None, (kept, _alike_words(best, within, y) if alike else "", reason, doubts))),
         caution=caution_of(best),
         note=note_of(best, left_out, bucket, axes),
         price=price_of(best),
@@ -549,20 +561,31 @@ def _not_kept(points: Sequence[Point], policy: Policy) -> Infeasible:
 
 
 def _rule(
-    within: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits, policy: Policy, attacked: Sequence[Scale] = ()
+    within: Sequence[Point],
+    axes: tuple[Scale, Scale],
+    limits: Limits,
+    policy: Policy,
+    attacked: Sequence[Scale] = (),
+    *,
+    alike: bool = False,
 ) -> tuple[Rank, str]:
-    """How releases are ranked under these limits, and how that is put into words."""
+    """How releases are ranked under these limits, and how that is put into words; `alike` by utility, by privacy."""
     (x, y), (privacy, utility) = axes, limits
     private = privacy is not None or bool(policy.limits)
     useful = utility is not None
     asked = [limit_in_words(scale, limit) for scale, limit in zip(axes, limits, strict=True) if limit is not None]
     among = f"of all releases with {' and '.join(asked)}" if asked else "of these"
+    if alike and (private or useful or not attacked):
+        return _by_privacy(axes), f"has the best {x.words} {among if asked else ''}".strip()
     if private and not useful and not policy.answers:
         return _by_utility(axes), f"has the best {y.words} {among}"
     if useful and not private:
         return _by_privacy(axes), f"has the best {x.words} {among}"
     lost = [bool(policy.answers) and _share_lost(point, y) > MOST_OF_ITS_USE for point in within]
     knee = _knee(axes, attacked, useful=bool(policy.answers))
+    if alike:
+        names = ", ".join(scale.words for scale in (x, *attacked))
+        return knee, f"has the best privacy{f' {among}' if asked else ''}, by the worst of {names}"
     if all(lost):
         return knee, f"has the best {y.words} {among}, which have all lost most of their use"
     why = "lies at the knee, the compromise that gives up least on both sides together"
@@ -572,6 +595,18 @@ def _rule(
     those = [f"with {' and '.join(asked)}"] if asked else []
     those += ["that have not lost most of their use"] if any(lost) else []
     return knee, f"{why}, among those {' '.join(those)}" if those else why
+
+
+def _alike_words(best: Point, within: Sequence[Point], utility: Scale) -> str:
+    """Say that the utility axis tells nothing apart, and how far counts are off where that differs."""
+    figure = utility_words(best, utility.unit)
+    said = f"Utility does not distinguish these releases: each of {len(within)} has {utility.words} {figure}."
+    wrong = {point.number: float(point.typical["share"]) for point in within if "share" in point.typical}
+    finest = min(within, key=lambda point: (wrong.get(point.number, math.inf), point.number))
+    if best.number in wrong and wrong[finest.number] < wrong[best.number]:
+        here, there = (f"{two_digits(100 * wrong[point.number])} %" for point in (best, finest))
+        said += f" A typical count is off by {here} in this one and by {there} in {finest.label}."
+    return f'{said} Another measure may: --utility workload_error (in Python utility="workload_error").'
 
 
 def _within(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits) -> list[Point]:

@@ -313,6 +313,8 @@ def _point(number: int, mechanism: Mechanism, found: Mapping[str, Any]) -> Point
         attacks=found["attacks"],
         answers={name: Spread(tuple(map(float, values))) for name, values in found["answers"].items()},
         typical=found["typical"],
+        by_rows=bool(found.get("by_rows")),
+        populations=found.get("populations"),
         panel=found["panel"],
         attributes={axis: said for axis, said in found.get("attributes", {}).items() if said},
         published=found.get("published", ""),

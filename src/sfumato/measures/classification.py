@@ -5,13 +5,17 @@ Source    DiffGen paper (Mohammed, Chen, Fung & Yu, KDD 2011), section 5, Data Q
 Claim     `accuracy` is the share of test rows whose class a learner predicts correctly that saw the release alone;
           `baseline` that of the same learner trained on the raw training rows and asked about the raw test rows;
           `lower_bound` that of always answering the class which is most frequent among the raw training rows.
+          `interval` counts people where the test table names them, else rows, which it takes to be independent.
 Because   the learner gets one line for each box and class, weighted by rows (a bucket's classes spread evenly over its
           boxes); the test rows reach it through the release's recoding and nothing else.
 Checked   tests/claims/test_classification.py::test_the_tree_on_raw_adult_is_the_papers_baseline
           tests/claims/test_classification.py::test_the_lower_bound_on_adult
           tests/claims/test_classification.py::test_suppress_tells_no_more_than_the_lower_bound
           tests/claims/test_classification.py::test_testing_on_training_rows_is_caught
-Silent on other learners and on other splits (the interval is of the test rows drawn, not of the training rows). The
+          tests/claims/test_classification.py::test_the_interval_covers_where_people_have_several_rows
+          tests/claims/test_classification.py::test_people_in_both_parts_are_refused
+Silent on people in both tables who are not seen to be: without a key, or with one row in one of two files. On other
+          learners and on other splits (the interval is of the test rows drawn, not of the training rows). The
           predictors are the quasi-identifiers; a second carried attribute is not used. Accuracy on private test rows is
           a statistic of them: it is confidential and no claim of the release covers it.
 
@@ -25,21 +29,22 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from sfumato.counts import Counts, Table
-from sfumato.errors import NotComparable, ParameterError
+from sfumato.counts import Counts, Members, Table
+from sfumato.errors import NotComparable, ParameterError, count_of
 from sfumato.estimate import View, align, cells_of, exact_view
 from sfumato.estimate.features import exact_features, feature_columns, features, row_features
 from sfumato.exact import choice, whole
 from sfumato.measures.base import MeasureResult, remembered
 from sfumato.measures.learners import MODELS, ModelName, Predictor, TrainingLines, fit, majority
-from sfumato.measures.proportions import wilson
+from sfumato.measures.proportions import by_person, wilson
 from sfumato.mechanisms import Mechanism, Progress
 from sfumato.mechanisms.base import run_on_part
 from sfumato.randomness import Entropy
@@ -163,7 +168,11 @@ _FORMULA = "share of test rows whose class a learner trained on the release pred
 
 @dataclass(frozen=True, slots=True)
 class Classification(MeasureResult):
-    """Shares of `rows` test rows predicted correctly; `interval` is the 95 % interval (Wilson) of `accuracy`."""
+    """Shares of `rows` test rows predicted correctly; `interval` is the 95 % interval of `accuracy`.
+
+    `interval_of` says what it counts: "people" where the test table names the person of each row, so that rows of one
+    person are not taken for independent; else "rows", which are taken to be independent (Wilson).
+    """
 
     accuracy: float
     _: KW_ONLY
@@ -174,6 +183,7 @@ class Classification(MeasureResult):
     target: str
     classes: int
     rows: int
+    interval_of: Literal["people", "rows"] = "rows"
     unit: str = "share of rows"
     formula: str = _FORMULA
     confidential: bool = True
@@ -185,7 +195,7 @@ class Classification(MeasureResult):
 
     def details(self) -> dict[str, Any]:
         """Return what goes along with the figure."""
-        named = ("baseline", "lower_bound", "model", "target", "classes", "rows")
+        named = ("baseline", "lower_bound", "model", "target", "classes", "rows", "interval_of")
         return {name: getattr(self, name) for name in named}
 
 
@@ -202,7 +212,8 @@ def classification(
     """Train a learner on a release of `train`, ask it about the rows of `test`, which `train` must not hold.
 
     `target` is the class (default: the attribute in that role); `bins` cuts it into fewer classes. Of buckets, and of
-    releases that were loaded without their recoding, the exact test rows are asked.
+    releases that were loaded without their recoding, the exact test rows are asked. Nobody whose rows are known to be
+    in both tables may be asked about: a learner would know them already.
 
     >>> train, test = sf.datasets.adult("train"), sf.datasets.adult("test")
     >>> release = sf.publish(train, sf.Mondrian(sf.KAnonymity(50)))
@@ -213,6 +224,10 @@ def classification(
     choice("model", model, MODELS)
     if train is test:
         raise ParameterError("test", "the training table", "must hold rows that were not published", hint="split first")
+    if shared := train.people_shared(test):
+        rule = f"holds rows of {count_of(shared, 'person', 'people')} who have rows in the training table"
+        hint = "keep all rows of a person in one of them, as sf.holdout and sf.cross_validate do"
+        raise ParameterError("test", test.schema.name, rule, hint=hint)
     goal = target_of(train.schema, target, bins)
     names = _predictors(train, test, goal)
     asked = test.counts((*names, goal.attribute.name))
@@ -223,17 +238,25 @@ def classification(
     learned = fit(model, training_lines(view, goal.of_code), seed=seed)
     known = train.counts((*names, goal.attribute.name))
     raw = _raw_learner(known, goal, model, seed)
-    right = _weight(asked, learned(row_features(release_of_train, train.schema, codes)) == truth)
+    hit = learned(row_features(release_of_train, train.schema, codes)) == truth
+    right, members = _weight(asked, hit), test.members(asked.names) if test.held else None
     return Classification(
         right / asked.rows,
         baseline=_weight(asked, raw(exact_features(train.schema, codes)) == truth) / asked.rows,
         lower_bound=_weight(asked, truth == majority(goal.of_code[known.codes[:, -1]], known.weights)) / asked.rows,
-        interval=wilson(right, asked.rows),
+        interval=wilson(right, asked.rows) if members is None else by_person(*_of_people(members, hit)),
         model=model,
         target=goal.attribute.name,
         classes=goal.classes,
         rows=asked.rows,
+        interval_of="rows" if members is None else "people",
     )
+
+
+def _of_people(members: Members, hit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many rows of each person are predicted correctly, and how many there are."""
+    who = np.unique(members.person, return_inverse=True)[1].reshape(-1)
+    return np.bincount(who, weights=members.rows * hit[members.line]), np.bincount(who, weights=members.rows)
 
 
 def _predictors(train: Table, test: Table, goal: Target) -> tuple[str, ...]:
@@ -277,7 +300,8 @@ def _weight(counts: Counts, which: np.ndarray) -> int:
 #           52, 2003, section 3.2 (the corrected resampled t).
 # Claim     In every repeat each row is tested once, by a learner trained on a release of the other folds. `interval`
 #           is a 95 % interval of the accuracy expected on unseen rows.
-#           Where the table is keyed by person, no person is in the training and in the test part.
+#           Where the table is keyed by person, no person is in the training and in the test part; where it is not and
+#           a person may have several rows, a warning says that people may be in both.
 # Because   folds are a uniform permutation of rows (of people) cut into parts that differ by at most one. Training
 #           parts overlap, so the variance of the mean over J runs is taken as (1/J + test rows / training rows) s^2,
 #           not s^2 / J.
@@ -288,6 +312,13 @@ def _weight(counts: Counts, which: np.ndarray) -> int:
 # Cost      folds x repeats releases, and as many learners twice: on the release and on the raw training rows.
 
 _CROSS_VALIDATED = "mean over folds and repeats of the accuracy on the fold left out, published without it"
+
+
+_NO_KEY = (
+    "rows_per_person = {most}, and the schema names no person: rows of one person may be in the training and in the "
+    "test part, so that the accuracy may be too high and its interval too narrow. Name the column with their key: "
+    'person = "..."'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +377,8 @@ def cross_validate(
         counted = "rows" if table.people is None else "people"
         raise ParameterError("folds", parts, f"must not be above the number of {counted}", hint="try 2")
     target_of(table.schema, target, bins)
+    if table.schema.rows_per_person > 1 and not table.schema.person:
+        warnings.warn(_NO_KEY.format(most=table.schema.rows_per_person), UserWarning, stacklevel=2)
     entropy = Entropy.seeded(seed)
     runs: list[Classification] = []
     for place, test in _splits(table.rows, parts, times, entropy, table.persons()):

@@ -23,6 +23,7 @@ from sfumato.counts.derived import DERIVED_HINT, Derived
 from sfumato.errors import ReleaseError, count_of
 from sfumato.mechanisms.people import declared, satisfied, satisfied_by_rows
 from sfumato.release import Release, SeenByKey
+from sfumato.schema.fingerprints import lonely_people
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,24 @@ def seen_by_key(table: Table, release: Release) -> SeenByKey | None:
     alike = {a.name: int(groups.sum()) for a, groups in agree.items()}
     missing = {a.name: int((groups & counted.valueless(a)).sum()) for a, groups in agree.items()}
     alone = table.fingerprints()
-    return SeenByKey(counted.everyone, people_alone=alone.people_alone, alike=alike, missing=missing, counted=counted)
+    return SeenByKey(
+        counted.everyone,
+        people_alone=alone.people_alone,
+        people_alone_on_all=_alone_on_all(release, lines, lines.members),
+        alike=alike,
+        missing=missing,
+        counted=counted,
+    )
+
+
+def _alone_on_all(release: Release, lines: _Lines, members: Members) -> int:
+    """Return how many people have published cells that nobody else has."""
+    stays = lines.group >= 0
+    number = release.alike_groups()[lines.group]
+    cells = np.unique(np.column_stack([number, lines.codes]), axis=0, return_inverse=True)[1].reshape(-1)
+    kept = stays[members.line]
+    pairs = np.unique(np.column_stack([members.person[kept], cells[members.line[kept]]]), axis=0)
+    return lonely_people(pairs[:, 0], pairs[:, 1])
 
 
 def _by_rows(release: Release) -> _Lines:

@@ -188,7 +188,7 @@ def _published(release: Release) -> dict[str, Any]:
         "membership": membership(release.form),
         "summary": {name: f"{value:,.10g}" for name, value in _sizes(release).items()},
         "sizes": size_rows(group_sizes(release)),
-        "fingerprints": replace(release.fingerprints(), people=None, people_alone=None).describe(),  # by no key
+        "fingerprints": replace(release.fingerprints(), people=None).describe(),  # by no key
         "exposed": release.exposed().sentences() if release.form in ("generalized", "buckets") else [],
         "sample": (shown := sample_rows(release)),
         "groups": _second_table(release, shown),
@@ -315,6 +315,7 @@ def release_contents(
         "summary": {name: f"{value:,.10g}" for name, value in point.summary.items()},
         "sizes": size_rows(panel.get("sizes", ())),
         "largest_ratio": times(panel.get("largest_ratio")),
+        "by_rows": point.by_rows,
         "fingerprints": panel.get("fingerprints", ""),
         "attributes": attributes_of(point, words),
         "ratios": {name: times(ratio) for name, ratio in panel.get("largest_ratios", {}).items()},
@@ -529,7 +530,8 @@ def worst_findings(point: Point) -> list[str]:
     ratios = {name: float(ratio) for name, ratio in point.panel.get("largest_ratios", {}).items()}
     of = f" of {max(ratios, key=lambda name: ratios[name])}" if len(ratios) > 1 else ""
     if grows := times(point.panel.get("largest_ratio")):
-        said.append(f"The belief in one value{of} grows up to {grows}.")
+        rows = ", counted in rows" if point.by_rows else ""
+        said.append(f"The belief in one value{of} grows up to {grows}{rows}.")
     out = [(driver, one) for driver in point.panel.get("drivers", ()) for one in driver["values"] if not one["here"]]
     if out and point.form not in COUNTED_FORMS:  # what is not in drawn rows is not ruled out
         driver, one = max(out, key=lambda found: float(found[1]["overall"]))

@@ -152,6 +152,7 @@ def examine_rows(
         unchanged=tuple(values),
         alone=_alone([texts[1] for texts in values.values()], times),
         alone_on_all=_alone_together(frame, count),
+        keyed=schema.several,
         intervals={attribute.name: attribute.intervals for attribute in schema.carried},
         **_few(schema, values, times),
     )
@@ -199,6 +200,7 @@ def examine_bucket_tables(
         alone=_alone([texts[1] for texts in values.values()], weights),
         alone_on_all=None,
         alone_on_exact=int((exact.sizes == 1).sum()),
+        keyed=schema.several,
         intervals={attribute.name: attribute.intervals for attribute in schema.carried},
         **_few(schema, values, weights),
     )

@@ -229,7 +229,7 @@ def _column(attribute: Attribute, role: str, *, coarser: bool, hidden: bool) -> 
         lines.append(f"- {_ROUNDED} to whole numbers")
     if coarser:
         lines.append(f"- {_coarser(attribute)}")
-        lines += _groups(attribute)
+        lines += [*_groups(attribute), *_unlisted(attribute)]
         if levels(attribute) == "declared" and isinstance(attribute.domain, Grid):
             lines.append("- a cell may begin or end between these levels, where the method did not keep to them")
     if attribute.missing_code is not None:
@@ -242,6 +242,10 @@ def _coarser(attribute: Attribute) -> str:
     if levels(attribute) == "halves":
         return "a cell may begin and end anywhere in between: the levels are not published"
     if levels(attribute) == "values":
+        if attribute.unlisted:
+            every = len(attribute.unlisted) == len(_named_values(attribute))
+            one = "the name of a group" if every else "one value or the name of a group"
+            return f"a cell holds {one}, several with a bar between them, or all"
         return "a cell holds one value, several with a bar between them, or all: the groups are not published"
     if attribute.mask is not None and attribute.source != "data":
         return f"codes; characters are hidden from the {attribute.mask.side} on, each by a star"
@@ -257,6 +261,24 @@ def _groups(attribute: Attribute) -> list[str]:
     tree = attribute.nodes
     inner = [node for node in range(1, len(tree)) if tree.children[node] and tree.distinct[node]]
     return [f"  - {code_span(tree.names[node])} is {_held(attribute, tree.children[node])}" for node in inner]
+
+
+def _unlisted(attribute: Attribute) -> list[str]:
+    """Name the groups that stand in cells while no cell names a value in them."""
+    names = [code_span(name) for name in attribute.unlisted if "*" not in name]  # stars say what a name stands for
+    if not names:
+        return []
+    if len(names) > _LISTED:
+        return [f"- {len(names):,} names stand for groups of values; which values they hold is not published"]
+    if len(names) == 1:
+        return [f"- {names[0]} is the name of a group of values; which values it holds is not published"]
+    return [f"- names of groups of values; which values they hold is not published: {', '.join(names)}"]
+
+
+def _named_values(attribute: Attribute) -> list[str]:
+    """The names in the domain, but for those of parts that no cell names."""
+    known = attribute.domain.names if isinstance(attribute.domain, Values) else ()
+    return [name for name in known if attribute.source != "data" or not _UNNAMED.fullmatch(name)]
 
 
 def _held(attribute: Attribute, children: Sequence[int]) -> str:
@@ -280,7 +302,12 @@ def _span(attribute: Attribute) -> str:
     if isinstance(domain, Days):
         return f"days from {domain.edge(0)} up to but not including {domain.edge(domain.size)} ({where})"
     assert isinstance(domain, Values)
-    return f"{count_of(domain.size, 'value')} ({where})"
+    if not attribute.unlisted:
+        return f"{count_of(domain.size, 'value')} ({where})"
+    groups = count_of(len(attribute.unlisted), "group of values", "groups of values")
+    if values := len(_named_values(attribute)) - len(attribute.unlisted):
+        groups = f"{count_of(values, 'value')} and {groups}"
+    return f"{groups} ({where})"
 
 
 def _added(release: Release, *, counts: bool) -> list[str]:
@@ -325,7 +352,7 @@ def _reading(attributes: tuple[Attribute, ...]) -> list[str]:
     listed = [attribute for attribute in attributes if isinstance(attribute.domain, Values)]
     if any(attribute.ordered for attribute in listed):
         lines.append("- `low..high` any value from the first to the last named")
-    if any(attribute.role == "quasi" and levels(attribute) == "declared" for attribute in listed):
+    if any(a.role == "quasi" and (a.unlisted or levels(a) == "declared") for a in listed):
         lines.append("- the name of a group: one of the values in it, not said which")
     named = [name for attribute in listed for name in attribute.nodes.names]
     if any("*" in name and name != ROOT for name in named):

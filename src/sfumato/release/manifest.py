@@ -358,11 +358,18 @@ def _wrong(attribute: Attribute) -> str:
         return "has no valid ground distance"
     if attribute.domain is None or _wrong_domain(attribute.domain):
         return "has no valid domain"
+    if attribute.unlisted and not _are_groups(attribute.unlisted, attribute.domain):
+        return "has no valid names of groups"
     if attribute.clamp not in (False, True) or (attribute.clamp and isinstance(attribute.domain, Values)):
         return "has no valid rule for values outside its range"
     if attribute.missing is not None and attribute.missing.action not in ("category", "suppress"):
         return "has no valid rule for missing values"
     return "has no valid tree" if _wrong_tree(attribute.nodes, attribute.size) else ""
+
+
+def _are_groups(names: tuple[str, ...], domain: Domain) -> bool:
+    """Whether these are some of the listed names, each once."""
+    return isinstance(domain, Values) and set(names) <= set(domain.names) and len(set(names)) == len(names)
 
 
 def _wrong_domain(domain: Domain) -> bool:

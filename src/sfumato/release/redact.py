@@ -84,10 +84,11 @@ def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool 
         return replace(attribute, decide=())
     size = attribute.values.size
     labels = [label for given in said if (label := _clipped(given, size))]
+    groups: tuple[str, ...] = ()
     if exact and size == 1 and labels:
         domain, tree = attribute.values, None
     else:
-        domain, tree = _public_domain(attribute, [label for label in labels if label != ((0, size),)])
+        domain, tree, groups = _public_domain(attribute, [label for label in labels if label != ((0, size),)])
     missing = MISSING if attribute.missing_code is not None else None
     return replace(
         attribute,
@@ -97,6 +98,7 @@ def public_part(attribute: Attribute, said: Iterable[Intervals], *, exact: bool 
         clamp=attribute.clamp and not isinstance(domain, Values),
         other=None,
         decide=(),
+        unlisted=groups,
     )
 
 
@@ -105,9 +107,10 @@ def _clipped(label: Intervals, size: int) -> Intervals:
     return tuple((low, min(high, size)) for low, high in label if low < size)
 
 
-def _public_domain(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tree | None]:
+def _public_domain(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tree | None, tuple[str, ...]]:
+    """Return domain and tree, and which of the domain's values are names of groups."""
     if not labels:
-        return Values((_ANY,)), None
+        return Values((_ANY,)), None, ()
     if isinstance(attribute.domain, Values):
         return _public_values(attribute, labels)
     parts = {part for label in labels for part in label}
@@ -122,7 +125,7 @@ def _public_domain(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[D
         for (low, high), name in named.items()
         if name not in [rule(attribute.values, low, high) for rule in plain]
     ]
-    return domain, _tree(domain, nodes, attribute, leaves=False) if nodes else None
+    return domain, _tree(domain, nodes, attribute, leaves=False) if nodes else None, ()
 
 
 def _public_line(domain: Domain, ends: list[int]) -> tuple[Domain, dict[int, int]]:
@@ -149,8 +152,8 @@ def _longer(domain: Domain) -> Domain:
     return replace(domain, size=domain.size + 1)
 
 
-def _public_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tree | None]:
-    """Return one value for each published name, and the groups that hold several of them."""
+def _public_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[Domain, Tree | None, tuple[str, ...]]:
+    """Return one value for each published name, the groups that hold several of them, and names of other groups."""
     named: dict[_Part, str] = {}
     spans: set[_Part] = set()
     for label in labels:
@@ -169,7 +172,9 @@ def _public_values(attribute: Attribute, labels: Sequence[Intervals]) -> tuple[D
         names.append(free_name(_OTHER, names))
     domain = Values(tuple(names))
     nodes = [(place[low], place[high], name) for (low, high), name in named.items() if place[high] - place[low] > 1]
-    return domain, _tree(domain, nodes, attribute, leaves=True) if nodes else None
+    wide = [named[low, high] for low, high in cells if high - low > 1 and (low, high) in named]
+    groups = tuple(name for cell in cells if (name := named.get(cell)) and (name in wide or name in attribute.unlisted))
+    return domain, _tree(domain, nodes, attribute, leaves=True) if nodes else None, groups
 
 
 def _names(attribute: Attribute, part: _Part) -> dict[_Part, str]:

@@ -185,7 +185,8 @@ class Summary:
 class SeenByKey:
     """Confidential: what the key of a person shows and the rows do not. In memory only, never saved.
 
-    `people_alone` have carried values that nobody else has. `alike` is, by sensitive attribute, the number of
+    `people_alone` have carried values that nobody else has, `people_alone_on_all` a combination of published cells
+    that nobody else has. `alike` is, by sensitive attribute, the number of
     classes in which everybody has one value, and `missing` the number of those in which nobody has one.
     `counted` are the people of each class with each carried value.
     """
@@ -193,6 +194,7 @@ class SeenByKey:
     people: int
     _: KW_ONLY
     people_alone: int | None
+    people_alone_on_all: int
     alike: Mapping[str, int]
     missing: Mapping[str, int]
     counted: DeclaredPeople
@@ -344,8 +346,21 @@ class Release:
 
     def fingerprints(self) -> Fingerprints:
         """Count the rows that are unique on what is published unchanged; people too, where the release knows them."""
-        found, seen = self._lonely_rows(), self.seen_by_key
-        return found if seen is None else replace(found, people=seen.people, people_alone=seen.people_alone)
+        found, seen = replace(self._lonely_rows(), keyed=self.schema.several), self.seen_by_key
+        if seen is None:
+            return found
+        return replace(
+            found,
+            people=seen.people,
+            people_alone=seen.people_alone,
+            people_alone_on_all=seen.people_alone_on_all,
+        )
+
+    def alike_groups(self) -> np.ndarray:
+        """Return a number for each group; groups with the same labels have one number."""
+        alike = np.zeros(len(self.groups), np.int64)
+        alike[self.boxes.group] = _label_numbers(self.boxes.labels)
+        return alike
 
     def _lonely_rows(self) -> Fingerprints:
         carried, boxes = self.groups.carried, self.boxes
@@ -367,9 +382,7 @@ class Release:
         if not names:
             together = lonely_rows(boxes.labels, boxes.weight)
         else:
-            alike = np.zeros(len(self.groups), np.int64)  # groups with the same labels have one number
-            alike[boxes.group] = _label_numbers(boxes.labels)
-            columns = np.column_stack([alike[carried.group], carried.codes])
+            columns = np.column_stack([self.alike_groups()[carried.group], carried.codes])
             together = lonely_rows(columns, carried.weight)
         return Fingerprints(
             self.rows,

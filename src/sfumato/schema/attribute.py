@@ -56,6 +56,7 @@ class Attribute:
     numbers: NumberForm = PLAIN_NUMBERS  # how the file writes numbers, where it is not 1234.5
     ground: Literal["equal", "hierarchical"] = "equal"
     decide: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = field(default=(), compare=False)  # of a release: names of groups among its values
 
     @property
     def values(self) -> Domain:
@@ -171,6 +172,8 @@ class Attribute:
             data["domain"] = self.domain.to_json()
             if self.declared_tree and self.tree is not None:
                 data["tree"] = self.tree.to_json()
+        if self.unlisted:
+            data["groups"] = list(self.unlisted)
         if self.missing is not None:
             data["missing"] = self.missing.action
         if self.ground != "equal":
@@ -188,6 +191,8 @@ class Attribute:
         missing = Missing(action=data["missing"]) if "missing" in data else None
         tree = Tree.from_json(data["tree"]) if "tree" in data else None
         mask = Mask.from_json(data["mask"]) if "mask" in data else None
+        if not isinstance(groups := data.get("groups", []), list):
+            raise TypeError("groups")
         if mask is not None:
             domain, tree = mask.grown(MISSING if missing and missing.action == "category" else None)
         if domain is not None and tree is None:
@@ -203,5 +208,6 @@ class Attribute:
             missing=missing,
             source=data["source"],
             ground=data.get("ground", "equal"),
+            unlisted=tuple(groups),
             clamp=data.get("clamp", False),
         )

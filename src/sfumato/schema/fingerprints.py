@@ -3,11 +3,13 @@
 Source    Sweeney, "Simple demographics often identify people uniquely", 2000: uniqueness on known columns.
 Claim     `alone` is the number of published rows whose combination of the unchanged columns occurs once among the
           published rows, `alone_on_all` the same for all published columns together. Where the table names the person
-          of each row, `people_alone` is the number of people with a combination that nobody else has.
+          of each row, `people_alone` and `people_alone_on_all` are the number of people with a combination that nobody
+          else has.
 Because   rows are counted from the weights of distinct combinations: a combination with weight 1 is one row. People
           are counted from who has which combination: a person's own rows may share one and still tell who it is.
 Checked   tests/claims/test_fingerprints.py::test_equals_a_count_by_hand
           tests/claims/test_fingerprints.py::test_people_alone_equal_a_count_by_hand
+          tests/claims/test_fingerprints.py::test_people_alone_on_all_columns_equal_a_count_by_hand
           tests/claims/test_fingerprints.py::test_saving_needs_a_yes_above_the_share
           tests/claims/test_fingerprints.py::test_two_rows_a_person_do_not_hide_a_fingerprint
           tests/claims/test_fingerprints.py::test_a_second_row_does_not_hide_a_fingerprint_where_no_key_is_named
@@ -28,6 +30,7 @@ import numpy as np
 from sfumato.errors import ReleaseError, count_of
 
 _HARDLY_ANY = 1 / 20  # combinations of noise alone that are expected: none in nearly every release
+_OF_PEOPLE = ("people", "people_alone", "people_alone_on_all")
 _NAMED = 3  # columns in intervals that are named
 FINGERPRINT_SHARE: Final = Fraction(1, 20)
 """More of the rows or people than this share may not be unique on what is published unchanged, without a yes to it."""
@@ -113,11 +116,11 @@ class Fingerprints:
     Where two tables are published, their columns are never in one row: `alone_on_all` is None, and `alone_on_exact` is
     the number of rows that are unique on their exact quasi-identifiers. `drawn` rows are noisy or synthetic; where the
     noise is so small that counts are hardly ever off, `noise` is how many combinations that nobody has are expected
-    among them. `people` and `people_alone` are known to the publisher only, and where the table names the person of
-    each row. Where it does not, `few` is the number of rows whose unchanged columns `few_rows` rows or fewer have, and
-    `of_one` of those that may all be one person's, who has `rows_each`: a fingerprint does not hide behind the second
-    row of its person. `intervals` says of each of the unchanged columns in which declared intervals it is published,
-    where it is (`Attribute.intervals`).
+    among them. `people`, `people_alone` and `people_alone_on_all` are known to the publisher only, and where the table
+    names the person of each row; `keyed` says that it does. Where it does not, `few` is the number of rows whose
+    unchanged columns `few_rows` rows or fewer have, and `of_one` of those that may all be one person's, who has
+    `rows_each`: a fingerprint does not hide behind the second row of its person. `intervals` says of each of the
+    unchanged columns in which declared intervals it is published, where it is (`Attribute.intervals`).
     """
 
     rows: int
@@ -130,6 +133,8 @@ class Fingerprints:
     noise: float | None = field(default=None, compare=False)
     people: int | None = field(default=None, compare=False)
     people_alone: int | None = field(default=None, compare=False)
+    people_alone_on_all: int | None = field(default=None, compare=False)
+    keyed: bool = field(default=False, compare=False)
     few: int = field(default=0, compare=False)
     of_one: int = field(default=0, compare=False)
     rows_each: int = field(default=1, compare=False)
@@ -196,6 +201,13 @@ class Fingerprints:
         if self.alone_on_exact is not None:
             are = "is" if self.alone_on_exact == 1 else "are"
             said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their published quasi-identifiers.")
+        if self.people is not None and self.people_alone_on_all is not None:
+            have = "has" if self.people_alone_on_all == 1 else "have"
+            everyone = count_of(f"{self.people:,}", "person", "people")
+            alone = f"{self.people_alone_on_all:,} of {everyone} {have}"
+            said.append(f"{alone} a combination of all published columns that nobody else has.")
+        if self.keyed and self.people is None and not self.drawn and said:
+            said.append("These are rows, and a person may have several: people can be counted with the key only.")
         if self.drawn and said:
             drawn = "The rows are drawn: a unique one may or may not be a person's, the likelier the larger epsilon is."
             if self.noise is not None:
@@ -233,5 +245,5 @@ class Fingerprints:
             "alone_on_exact": self.alone_on_exact,
             "drawn": self.drawn,
             "above": self.above,
-            **({} if self.people is None else {"people": self.people, "people_alone": self.people_alone}),
+            **({} if self.people is None else {name: getattr(self, name) for name in _OF_PEOPLE}),
         }

@@ -88,7 +88,8 @@ _TEN = 10  # words of few people that make a column one of names
 _PARTICLES = {"van", "von", "der", "den", "de", "la", "le", "di", "da", "del", "zu", "zur", "ter", "el", "al", "bin"}
 _TITLE = re.compile(  # before a name; with a full stop where it is a word or a code without one
     r"(?:frau|herr|mrs?|ms|mx|miss|madam|dr|prof|pastor|pfarrer|rev|madame|monsieur|mme|mlle|se\u00f1ora?|srta|sra|don|"
-    r"do\u00f1a|signora?|dott|dott\.ssa|mevrouw|mevr|meneer|dhr)\.?|(?:frl|fr|hr|med|m|sr|sig)\.",
+    r"do\u00f1a|signora?|sig\.?(?:ra|na)|dott|dott\.ssa|dra|drs|mevrouw|mevr|mw|mej|juf|juffrouw|meneer|dhr)\.?"
+    r"|(?:frl|fr|hr|med|m|sr|sig|ir|ing|lic|mej)\.",
     re.IGNORECASE,
 )
 _NO_PERSON = {  # words of places, institutions and firms that are named after people
@@ -98,6 +99,9 @@ _NO_PERSON = {  # words of places, institutions and firms that are named after p
     *("street", "strasse", "str", "road", "avenue", "ave", "rue", "platz", "allee", "weg", "via", "plaza", "square"),
     *("gmbh", "ag", "kg", "inc", "ltd", "llc", "plc", "co", "bv", "nv", "srl", "sarl", "sa", "group", "bank"),
     *("airport", "flughafen", "station", "park", "county", "city", "island", "river", "disease", "syndrome"),
+}
+_ANSWERS = {
+    *("yes", "no", "true", "false", "other", "none", "unknown", "missing", "perhaps", "maybe", "never", "always")
 }
 _OF_SCHOOLS = ("schule", "school", "klinik", "kirche", "strasse", "platz", "krankheit", "syndrom")
 _PART = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]*)*")  # Anna-Lena, O'Neill
@@ -133,8 +137,8 @@ _GIVEN_BEFORE = re.compile(  # a word, and the next, with at most a few small on
     r"([^\W\d_][\w'\u2019-]{2,}))"
 )
 _TITLED = re.compile(
-    r"(?<!\w)(?:(?:Mrs?|Ms|Frau|Herrn?|Dr|Prof|Mevrouw|Mevr|Dhr|Mme|Mlle|Monsieur|Madame|Sra|Sr|Signora)\.?"
-    r"|(?:dr|prof|mw|mevr|dhr|hr|mrs?|ms)\.)\s+"
+    r"(?<!\w)(?:(?:Mrs?|Ms|Frau|Herrn?|Dr|Prof|Mevrouw|Mevr|Mw|Mej|Dhr|Drs|Dra|[Jj]uf(?:frouw)?|Mme|Mlle|Monsieur|Madame"
+    r"|Sra|Sr|Signora|Sig\.?[rn]a)\.?|(?:dr|drs|dra|prof|mw|mevr|mej|dhr|hr|mrs?|ms|sig\.?[rn]a)\.)\s+"
     r"(?:(?:van|von|der|den|de|la|le|di|da|del|med\.)\s+){0,3}([^\W\d_][\w'\u2019-]{2,})"
 )
 _CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")
@@ -191,7 +195,7 @@ def named_values(people: Mapping[str, int], *, known: bool = False) -> set[str]:
     """
     people = {text: people[text] for text in _some(people)}
     rare = {text for text, number in people.items() if number <= _RARE}
-    found = {text for text in people if _is_titled(text)}
+    found = titled_values(people)
     shaped = {text for text in rare if _is_name(text) or _has_given_name(text)} | found
     if len(shaped) >= _SEVERAL:
         found |= shaped
@@ -302,6 +306,28 @@ def _is_titled(text: str) -> bool:
         return False
     rest = [word for word in words[1:] if not _is_title(word) and word.casefold() not in _PARTICLES]
     return 1 <= len(rest) <= _WORDS and all(len(word) > 1 and _is_capital(word) for word in rest)
+
+
+def titled_values(texts: Iterable[str]) -> set[str]:
+    """Return the values that are a title and a name.
+
+    >>> sorted(titled_values(["mw. Meijer", "Sig.ra Rossi", "drs. Bakker", "MW Solar", "ms"]))
+    ['Sig.ra Rossi', 'drs. Bakker', 'mw. Meijer']
+    """
+    return {text for text in texts if _is_titled(text)}
+
+
+def single_names(texts: Collection[str]) -> set[str]:
+    """Return the values that may be names of people by their form: one word with a capital letter.
+
+    Nothing where fewer than three are, or others are more: under the name of a column that says whose these are.
+
+    >>> sorted(single_names(["Bakker", "Meijer", "O'Neill", "none"])), single_names(["Yes", "No", "Perhaps"])
+    (['Bakker', 'Meijer', "O'Neill"], set())
+    """
+    found = {text for text in texts if len(text) >= _THREE and _PART.fullmatch(text) and _is_capital(text)}
+    found -= {text for text in found if _bare(text) in _ANSWERS}
+    return found if len(found) >= _SEVERAL and 2 * len(found) >= len(texts) else set()
 
 
 def _is_title(word: str) -> bool:
@@ -449,7 +475,8 @@ def are_long_numbers(texts: Sequence[str]) -> bool:
 def refuse_listed_names(lists: Mapping[str, Iterable[str]]) -> None:
     """Raise if lists of values that are published whole hold names of people. Reads the schema alone."""
     for name, texts in lists.items():
-        found = with_given_names(list(texts))
+        every = list(texts)
+        found = with_given_names(every) | titled_values(every)
         if found:
             rule = f"{name}: {len(found)} of its listed values look like names of people, and the list is published"
             hint = (
@@ -466,7 +493,7 @@ def refuse_group_names(groups: Mapping[str, Iterable[str]]) -> None:
     for name, texts in groups.items():
         every = list(texts)
         found = with_given_names(every, known=True)
-        found |= {text for text in every if _is_titled(text) or mentions_a_person(text, known=True)}
+        found |= titled_values(every) | {text for text in every if mentions_a_person(text, known=True)}
         found |= {text for text in every if _MAY_ADDRESS.search(text) and _ADDRESS.search(text)}
         if found:
             look = count_of(len(found), "group or level has a name that looks", "groups or levels have names that look")

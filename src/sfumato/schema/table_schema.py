@@ -19,12 +19,20 @@ from sfumato.limits import SCHEMA_BYTES
 from sfumato.schema.attribute import KNOWN, MISSING, Attribute, Role
 from sfumato.schema.checks import doubled_names, plain_spelling
 from sfumato.schema.domain import Values
-from sfumato.schema.free_text import columns_of_people, is_named_after_a_person, looks_like_free_text, with_given_names
+from sfumato.schema.free_text import (
+    columns_of_people,
+    is_named_after_a_person,
+    looks_like_free_text,
+    single_names,
+    titled_values,
+    with_given_names,
+)
 from sfumato.schema.from_toml import build_attribute
 from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
 from sfumato.schema.near_values import near_pairs
 from sfumato.schema.toml_models import parse_toml, read_file
 from sfumato.schema.tree import ROOT
+from sfumato.schema.word_hints import names_a_worker
 
 _NAMED = 100  # columns listed in a message
 _SPELLING = "case, blanks, accents, punctuation or forms of a letter"
@@ -432,10 +440,14 @@ def _of_values(attribute: Attribute) -> list[Problem]:
     if looks_like_free_text(names):
         rule = "looks like free text: values with several words; names may be in it"
         found.append(Problem(attribute.where, rule, hint))
-    elif persons := with_given_names(names):
+    elif persons := with_given_names(names) | titled_values(names):
         rule = (
             f"{count_of(len(persons), 'listed value looks like the name', 'listed values look like names')} of people"
         )
+        found.append(Problem(attribute.where, rule, hint, count=len(persons)))
+    elif names_a_worker(attribute.column_name) and (persons := single_names(names)):
+        many = count_of(len(persons), "listed value may be", "listed values may be")
+        rule = f"is named after people at work, and {many} their names"
         found.append(Problem(attribute.where, rule, hint, count=len(persons)))
     if attribute.role == "quasi" and attribute.declared_tree and (doubled := doubled_names(attribute.nodes, names)):
         rule = f"{count_of(len(doubled), 'group is named like a value', 'groups are named like values')}"

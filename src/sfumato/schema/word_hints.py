@@ -15,7 +15,8 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
-from sfumato.schema import KNOWN, MISSING, ROOT
+from sfumato.schema.attribute import KNOWN, MISSING
+from sfumato.schema.tree import ROOT
 
 
 def _words(*lines: str) -> frozenset[str]:
@@ -123,6 +124,16 @@ _STEMS = (
     *("trattamento", "salute", "gravidanz", "disabil", "disoccup", "condann", "malatti"),
     *("behandeling", "gezondheid", "zwanger", "beperking", "werkloos", "godsdienst", "ziekte", "inkomen"),
 )
+_WORKERS = _words(  # who treats, teaches or helps the people of a table, and is a person as well
+    "teacher teachers doctor doctors physician caseworker caseworkers nurse surgeon therapist counselor counsellor",
+    "tutor mentor advisor adviser interviewer consultant supervisor manager lecturer professor coach midwife gp",
+    "lehrer lehrerin lehrkraft klassenlehrer arzt aerztin hausarzt therapeut therapeutin berater beraterin betreuer",
+    "betreuerin sachbearbeiter sachbearbeiterin pfleger hebamme dozent dozentin",
+    "docent docente leraar lerares juf meester arts huisarts behandelaar begeleider consulent klantmanager",
+    "medecin docteur enseignant enseignante professeur infirmier infirmiere medico maestro maestra profesor profesora",
+    "medica insegnante infermiere dottore",
+)
+_WORKED = _words("type kind visit visits specialty speciality speed level grade subject gender sex age score rating")
 _PARTIES = _words(  # who takes part beside somebody else: columns of two of them describe two people
     "husband wife spouse father mother plaintiff claimant petitioner defendant respondent caller callee sender",
     "receiver recipient buyer seller tenant cotenant landlord borrower lender coborrower payer payee victim offender",
@@ -259,6 +270,18 @@ def names_a_category(name: str) -> bool:
     (True, False)
     """
     return bool(suggested(name) & {"quasi", "sensitive"})
+
+
+def names_a_worker(name: str) -> bool:
+    """True for the name of a column that says who treats, teaches or helps somebody, of whom it may hold the names.
+
+    >>> names_a_worker("docent"), names_a_worker("case_worker"), names_a_worker("doctor visits"), names_a_worker("town")
+    (True, True, False, False)
+    """
+    words = tokens(name)
+    return bool(words & _WORKERS or {"case", "worker"} <= words or {"social", "worker"} <= words) and not (
+        words & (_COUNTED | _NUMBER | _WORKED)
+    )
 
 
 def two_people(names: Iterable[str]) -> list[tuple[str, str]]:

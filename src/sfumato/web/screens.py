@@ -428,7 +428,8 @@ def _dangers(table: Any) -> dict[str, Any]:
         "unchanged": list(found.unchanged),
         "alone_unchanged": found.alone,
         "how": found.how,
-        "fingerprints": replace(found, alone_on_all=None).describe(),  # all columns are coarser in the release
+        # All columns together are coarser in the release.
+        "fingerprints": replace(found, alone_on_all=None, people_alone_on_all=None).describe(),
         "above": found.above,
         "warnings": [one.as_json() for one in table.doubts.remarks()],
         "refused": {

@@ -4,6 +4,7 @@ import itertools
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from tests.claims.planted_people import PLANTED, drawn
@@ -13,8 +14,9 @@ from sfumato.cli.frontier import _gains
 from sfumato.counts import Table
 from sfumato.errors import Infeasible, two_digits
 from sfumato.frontiers import AxisMeasure, Frontier, Point, Spread
-from sfumato.frontiers.recommend import Anchors, _doubts, typical_words
+from sfumato.frontiers.recommend import Anchors, Scale, _doubts, recommended, typical_words
 from sfumato.frontiers.result import with_efficient
+from sfumato.pages.contents import worst_findings
 from sfumato.web.choosing import _more
 
 
@@ -112,6 +114,41 @@ def test_the_reason_names_the_figures_and_the_limit():
     assert said.confidential
 
 
+def test_a_utility_that_tells_nothing_apart_is_not_a_reason():
+    """Ten releases had loss 0 over 2 populations; the coarsest was called the one that gives up least on both sides."""
+    front = frontier_of([(0.3, 0.0), (0.1, 0.0), (0.2, 0.0)], populations=2)
+    wrong = {1: 0.02, 2: 0.17, 3: 0.3}
+    points = tuple(replace(one, typical={"count": 50, "off": 1, "share": wrong[one.number]}) for one in front.points)
+    front = replace(front, points=points)
+    for limits in ({}, {"privacy_loss": 0.25}, {"utility_loss": 0.5}):
+        said = front.recommend(**limits)
+        assert said.point.number == 2
+        assert "knee" not in said.reason
+        assert "of the utility loss" not in said.reason
+        assert "it has the best privacy loss" in said.reason
+        many, off = (2, "") if "privacy_loss" in limits else (3, "17 % in this one and by 2 % in Mondrian")
+        assert f"Utility does not distinguish these releases: each of {many} has utility loss 0 nats" in said.reason
+        assert off in said.reason
+        assert "utility loss 0 nats over 2 populations" in said.reason
+    told = frontier_of([(0.3, 0.0), (0.1, 0.1)], populations=1_200).recommend()
+    assert "does not distinguish" not in told.reason
+    assert "over 1,200 populations" in told.reason
+    assert told.point.to_json()["populations"] == 1_200
+    assert "does not distinguish" not in frontier_of([(0.3, 0.0)]).recommend().reason
+    assert "populations" not in frontier_of([(0.3, 0.0)]).recommend().reason
+
+
+def test_the_worst_attack_decides_where_utility_does_not():
+    attacked = [{"inference": Spread((gain,))} for gain in (0.4, 0.1)]
+    front = frontier_of([(0.1, 0.0), (0.2, 0.0)])
+    axes = (Scale("privacy_loss", sign=1, unit="nats", best=0, worst=1), Scale("u", sign=1, unit="", best=0, worst=1))
+    points = [replace(one, risks=risk) for one, risk in zip(front.points, attacked, strict=True)]
+    worst = Scale("inference", sign=1, unit="", best=0, worst=1)
+    said = recommended(points, axes, (None, None), membership_public=False, policy=front.policy, attacked=[worst])
+    assert said.point.number == 2
+    assert "it has the best privacy, by the worst of privacy loss, inference gain" in said.reason
+
+
 def test_it_is_said_of_how_many_releases_k_is_not_asked():
     assert "k is not asked" not in frontier_of(SOME, people=7).recommend().reason
     said = "k is not asked of the 6 releases whose rows are noisy or synthetic."
@@ -173,6 +210,42 @@ def test_rows_are_not_called_people(stated, counted):
     assert f"this many {counted} it may be as large as 0.9" in said[-1]
     assert not any(f"of {other}" in text or f"many {other}" in text for text in said)
     assert all("people" not in one for one in attack["who"])
+
+
+@pytest.mark.parametrize(
+    ("unit", "by_rows"), [({"rows_per_person": 1}, False), ({"rows_per_person": 3}, True), ({}, False)]
+)
+def test_a_belief_that_counts_rows_is_known_to(unit, by_rows):
+    """It grew 1.25 times over rows and 1.219 times over people, where the release counts people."""
+    table = Table.from_codes(replace(PLANTED, **{"rows_per_person": 1, **unit}), drawn(1, 120))
+    assert sweep(table).points[0].by_rows is by_rows
+
+
+def test_a_belief_counts_rows_where_a_key_is_named():
+    keyed = {
+        "name": "visits",
+        "source": "public",
+        "person": "who",
+        "attribute": {
+            "who": {"role": "identifier"},
+            "age": {"role": "quasi", "kind": "numeric", "range": [0, 10]},
+            "ill": {"role": "sensitive", "values": ["flu", "gout"]},
+        },
+    }
+    codes = np.column_stack([np.arange(80) % 10, np.arange(80) // 3 % 2])
+    whose = [f"v{at // 2}x" for at in range(80)]
+    front = sweep(Table.from_codes(sf.Schema.parse(keyed), codes, people=whose), panels=True)
+    assert front.points[0].by_rows
+    assert "The belief in one value grows up to" in worst_findings(front.points[0])[0]
+    assert worst_findings(front.points[0])[0].endswith(", counted in rows.")
+    one = sf.Schema.parse(keyed | {"rows_per_person": 1})
+    assert not sweep(Table.from_codes(one, codes, people=whose)).points[0].by_rows
+
+
+def sweep(table, *, panels=False):
+    front = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], workers=0, progress=False, panels=panels)
+    assert not front.points[0].failed
+    return front
 
 
 def test_what_can_not_be_published_is_not_recommended(clinic):

@@ -3,10 +3,12 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 
 from sfumato.attacks import Share, difference, wilson
 from sfumato.errors import ParameterError
+from sfumato.measures.proportions import by_person
 
 
 @pytest.mark.parametrize(("x", "n"), [(1, 10), (5, 10), (9, 10), (3, 1000), (400, 1000), (1, 1)])
@@ -59,3 +61,15 @@ def test_the_difference_of_two_shares():
     assert low == -1
     assert -1 < high < -0.8
     assert difference(Share(0, trials=0), Share(1, trials=2))[1] == (-1.0, 1.0)
+
+
+def test_several_rows_of_a_person_are_no_trials_of_their_own():
+    """Of people whose rows are all alike the interval is that of the people."""
+    hit = np.repeat([1, 0, 1], [30, 10, 20])
+    of_people, of_rows = by_person(hit, np.ones(60)), by_person(8 * hit, np.full(60, 8))
+    assert of_rows == pytest.approx(of_people)
+    assert of_people == pytest.approx(wilson(50, 60), abs=0.01)
+    assert by_person(np.zeros(60), np.full(60, 8))[0] == 0
+    assert by_person(np.zeros(60), np.full(60, 8))[1] > wilson(0, 60)[1]
+    assert by_person(np.full(60, 8), np.full(60, 8))[1] == 1
+    assert by_person(np.array([3]), np.array([4])) == (0.0, 1.0)

@@ -308,6 +308,8 @@ def test_the_worst_figure_of_the_recommended_release_is_stated(written, clinic_f
     point = clinic_front.recommend().point
     answer = json.loads((written / "page.json").read_text())["recommendation"]["worst"]
     assert answer[0] == f"The belief in one value grows up to {point.panel['largest_ratio']:.3g} times."
+    several = replace(point, by_rows=True)
+    assert worst_findings(several)[0] == answer[0].replace(" times.", " times, counted in rows.")
     ruled_out = replace(point, panel={"largest_ratio": 2.0, "drivers": [RULES_OUT]})
     assert (
         worst_findings(ruled_out)[1]

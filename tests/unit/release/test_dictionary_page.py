@@ -1,5 +1,6 @@
 """dictionary.md tells a reader what a group's name stands for."""
 
+import json
 import re
 
 import numpy as np
@@ -40,6 +41,45 @@ def test_a_hierarchy_read_off_the_data_is_not(tmp_path):
     text = page("data", tmp_path)
     assert "is c, d" not in text
     assert "`South` is" not in text
+
+
+def test_names_of_groups_read_off_the_data_are_not_called_values(tmp_path):
+    """Every cell was `coast` or `inland`: two values, it was said, and that the groups are not published."""
+    groups = {"coast": ["Aalst", "Boom"], "inland": ["Cuyk", "Dalen", "Ermelo"]}
+    known = {
+        "town": {"role": "quasi", "kind": "nominal", "groups": groups, "source": "data"},
+        "hurt": {"role": "sensitive", "values": ["yes", "no"], "source": "data"},
+    }
+    described = sf.Schema.parse({"name": "club", "attribute": known})
+    for counts, stated, cells, named in (
+        ([3, 3, 3, 3, 3], "2 groups of values (", "the name of a group,", "not published: `coast`, `inland`"),
+        (
+            [9, 9, 3, 3, 3],
+            "2 values and 1 group of values (",
+            "one value or the name of a group,",
+            "`inland` is the name",
+        ),
+        ([9, 9, 9, 9, 9], "5 values (", "one value,", ""),
+    ):
+        rows = np.array([[code, row % 2] for code, many in enumerate(counts) for row in range(many)])
+        release = sf.publish(Table.from_codes(described, rows), sf.Mondrian(sf.KAnonymity(6), nominal="nodes"))
+        folder = tmp_path / str(counts)
+        release.save(folder, allow_text=True)
+        text = (folder / "dictionary.md").read_text().partition("### town")[2].partition("###")[0]
+        assert f"nominal; {stated}" in text
+        assert f"a cell holds {cells}" in text
+        assert named in text
+        assert ("which values" in text) == bool(named)
+        assert "Dalen" not in text or not named
+        assert sf.verify(folder).holds, str(sf.verify(folder))
+        assert sf.Release.load(folder).schema["town"].unlisted == release_names(folder)
+
+
+def release_names(folder) -> tuple[str, ...]:
+    (town,) = [
+        a for a in json.loads((folder / "manifest.json").read_text())["schema"]["attributes"] if a["name"] == "town"
+    ]
+    return tuple(town.get("groups", ()))
 
 
 FORMS = {

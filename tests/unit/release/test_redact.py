@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from sfumato.errors import Problem
+from sfumato.release.manifest import _attribute as read_attribute
 from sfumato.release.redact import public_part
-from sfumato.schema import Schema, label_name, parse_label
+from sfumato.schema import Attribute, Schema, label_name, parse_label
 from sfumato.schema.labels import merged
 
 KINDS = {
@@ -102,3 +105,48 @@ def test_nothing_is_stated_where_all_is_suppressed():
 def test_a_public_domain_is_stated_whole():
     attribute = attribute_of("tree", "public")
     assert public_part(attribute, [((0, 1),)]) == attribute
+
+
+def named(domain, labels, **more):
+    """What a manifest states of a column, read back: the names in it, and which of them are groups."""
+    attribute = Schema.parse({"name": "t", "attribute": {"x": {"role": "quasi", "source": "data", **domain}}})["x"]
+    back = Attribute.from_json(public_part(attribute, labels, **more).to_json())
+    again = [parse_label(back, label_name(attribute, label)) for label in labels]
+    assert public_part(back, [one for one in again if one is not None], **more).unlisted == back.unlisted
+    return back.domain.names, back.unlisted
+
+
+def test_names_of_groups_are_not_stated_as_values():
+    tree = {"groups": {"coast": ["Aalst", "Boom"], "inland": ["Cuyk", "Dalen", "Ermelo"]}}
+    coast, inland, cuyk = ((0, 2),), ((2, 5),), ((2, 3),)
+    assert named(tree, [coast, inland]) == (("coast", "inland"), ("coast", "inland"))
+    assert named(tree, [coast, cuyk, inland])[1] == ("coast",)  # inland is stated with what it holds: Cuyk, and others
+    assert named(tree, [((0, 1),), ((1, 2),), ((2, 5),)]) == (("Aalst", "Boom", "inland"), ("inland",))
+    assert named(tree, [((0, 1),)], exact=True)[1] == ()
+    assert named({"kind": "ordered", "values": list("abcdef")}, [((0, 3),), ((4, 6),)])[1] == ()
+    assert named(KINDS["rank tree"], [((0, 3),), ((5, 6),)])[1] == ("first",)
+
+
+@pytest.mark.cells(6)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "kind" in KINDS[kind] and KINDS[kind]["kind"] == "nominal"])
+@given(data=st.data())
+@settings(max_examples=60)
+def test_what_is_stated_as_a_group_holds_several_values(kind, data):
+    attribute = attribute_of(kind)
+    answer = public_part(attribute, data.draw(published(attribute.size)))
+    nodes, single = attribute.nodes, {attribute.text(code) for code in range(attribute.size)}
+    held = {name: int(high - low) for name, low, high in zip(nodes.names, nodes.low, nodes.high, strict=True)}
+    for name in answer.unlisted:
+        assert held[name] > 1
+        assert name not in single
+    stated = set(answer.domain.names) - set(answer.unlisted)
+    assert all(name in single or re.fullmatch(r"\((part \d+|other|any)\)_*", name) for name in stated)
+
+
+@pytest.mark.parametrize("wrong", [["nowhere"], ["a", "a"], "a", 5, [["a"]], {"a": 1}])
+def test_names_of_groups_that_are_not_listed_are_refused(wrong):
+    known = public_part(attribute_of("flat"), [((0, 1),), ((1, 2),)]).to_json()
+    problems: list[Problem] = []
+    assert read_attribute(0, {**known, "groups": ["a"], "levels": "values"}, problems) is not None
+    assert read_attribute(0, {**known, "groups": wrong, "levels": "values"}, problems) is None
+    assert len(problems) == 1

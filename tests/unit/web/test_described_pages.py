@@ -100,6 +100,22 @@ def test_who_is_alone_is_told_of_what_is_published_as_it_is(web):
     assert "all published columns" not in found["fingerprints"]
 
 
+def test_people_alone_are_told_of_what_is_published_as_it_is(web):
+    base = uploaded(web, "who,age,ill\n" + "".join(f"v{at // 2}x,{at % 60 + 18},{'ab'[at % 2]}\n" for at in range(200)))
+    columns = "".join(
+        f'[attribute.{name}]\nrole = "{role}"\nsource = "public"\n{rest}\n'
+        for name, role, rest in (
+            ("who", "identifier", ""),
+            ("age", "quasi", 'kind = "numeric"\nrange = [18, 80]'),
+            ("ill", "sensitive", 'values = ["a", "b"]'),
+        )
+    )
+    sent(web, f"{base}/schema", toml=f'name = "t"\npopulation = "t"\nperson = "who"\n{columns}')
+    said = asked(web, f"{base}/publish")["checked"]["fingerprints"]
+    assert "of 100 people are unique on ill" in said
+    assert "all published columns" not in said
+
+
 class Ended:
     """A comparison that has ended."""
 
