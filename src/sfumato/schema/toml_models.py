@@ -215,8 +215,10 @@ For the whole table
   rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
                                differentially private tables that would be mostly noise are refused by it
   source = "public"            for every column that does not say otherwise; see below
-  decide = ["..."]             questions about the whole table that a person has yet to answer; while one is about
-                               `person` and a key is named, publish refuses (unless --undecided)
+  decide = ["..."]             questions about the whole table that a person has yet to answer, each as "key: question".
+                               While one is about `person` and a key is named, publish refuses (unless --undecided).
+                               One that names no known key may be about any: it is taken to be about `person`,
+                               and in a column about its role
 
 For each column: [attribute.NAME]
   role     "quasi"       an outsider could know it of a person: it is made coarser
