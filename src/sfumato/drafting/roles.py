@@ -21,9 +21,9 @@ from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.formats import NumberForm
 from sfumato.schema.free_text import are_categories, looks_like_free_text, with_given_names
-from sfumato.schema.key_names import addresses, household_like
+from sfumato.schema.key_names import addresses, household_like, measure_like, visit_like
 from sfumato.schema.near_values import near_pairs
-from sfumato.schema.word_hints import both, code_like, reason, suggested
+from sfumato.schema.word_hints import both, code_like, names_time_or_place, reason, suggested
 
 _FREE = (
     "role: is it free text? it may hold names: leave it other; else quasi or sensitive, with its values in `values` "
@@ -71,9 +71,12 @@ class Proposal:
     why: tuple[str, ...] = ()
 
 
-def proposals(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Proposal]:
-    """Return one proposal for each column; where no name gives a quasi-identifier, values decide."""
-    found = [proposed(column, _role(column)) for column in facts]
+def proposals(facts: Sequence[ColumnFacts], seen: TableFacts, *, key: str = "") -> list[Proposal]:
+    """Return one proposal for each column; where no name gives a quasi-identifier, values decide.
+
+    key     the column that says who a row is about: it cannot be published as it is.
+    """
+    found = [proposed(column, "identifier" if column.name == key else _role(column)) for column in facts]
     if not any(proposal.role == "quasi" for proposal in found):
         found = [
             proposed(column, "quasi") if proposal.role == "other" and _could_be_quasi(column) else proposal
@@ -109,7 +112,9 @@ def _role(column: ColumnFacts) -> Role:
     measured = column.numbers is not None and not column.whole
     if not column.plain or not column.distinct:
         return "other"
-    if named == {"identifier"} or ("identifier" in named and household_like(column.name)):
+    if named == {"identifier"} or (
+        "identifier" in named and (household_like(column.name) or visit_like(column.name))
+    ):  # prescription_id is no illness
         return "identifier"
     numbered = column.distinct > _NUMBERED and column.uniqueness > _HOUSEHOLDS and not measured
     household = household_like(column.name) and numbered  # not the kind or size of a household
@@ -138,6 +143,14 @@ def _free_text(column: ColumnFacts) -> bool:
     if column.numbers is not None or column.days is not None:
         return False
     return looks_like_free_text(column.texts or (), rows=column.rows - column.nulls)
+
+
+def may_be_key(column: ColumnFacts) -> bool:
+    """Whether a column may say who a row is about, whatever it is called: no quantity, day, place or free text."""
+    measured = column.numbers is not None and not column.whole
+    if measured or column.days is not None or column.lost_digits or _free_text(column):
+        return False
+    return not (measure_like(column.name) or names_time_or_place(column.name) or household_like(column.name))
 
 
 def _could_be_quasi(column: ColumnFacts) -> bool:
