@@ -85,7 +85,7 @@ def column_facts(source: Source, written: Mapping[str, Spelling] | None = None) 
 
     written     how some columns write their days and numbers, where a person has said it.
     """
-    said = written or {}
+    said = {**{name: PLAIN for name in source.columns if source.exact(name)}, **(written or {})}
     found = [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame, said)]
     listed = {one.name: one.texts for one in found if one.texts is not None and one.name not in said}
     shared = codes_of_questions(listed)
@@ -330,6 +330,8 @@ def _many(
     """Describe a column with too many values to list; where it is not plain, as a few of its texts suggest."""
     found = source.collect(_ends(frame, name, dtype, written or PLAIN)).row(0, named=True)
     made = _from_ends(name, found, written or PLAIN, **facts)
+    if source.exact(name):
+        return replace(made, spelling=PLAIN)
     if written or made.numbers is not None or made.days is not None or not isinstance(dtype, pl.String):
         return made
     sample = [text for text in found["others"] if text is not None and not _none(text)]
