@@ -31,12 +31,12 @@ _FREE = (
 )
 _WORDY = "role: is it free text? it may hold names: then other;"
 _SAME = (
-    "same: do values that differ only in case, accents or punctuation mean the same? then same = { m = "
-    '["M", "male"] }, and `values` or `groups` without those spellings'
+    "same: do values that differ only in case, accents or punctuation mean the same? then same = { value = "
+    "[other spellings of it] }, and `values` or `groups` without those spellings"
 )
 _NEAR = (
     "same: may {} be spellings of one value (the comment at `values` names them)? then same = "
-    '{{ fracture = ["fractures"] }}, and `values` or `groups` without those spellings; each value counts as another '
+    "{{ value = [other spellings of it] }}, and `values` or `groups` without those spellings; each value counts as another "
     "one otherwise"
 )
 _NAMED = 5  # pairs of values that a comment names, and texts for no value that a question does

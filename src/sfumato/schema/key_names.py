@@ -167,6 +167,16 @@ def record_like(name: str) -> bool:
     return bool(words & _RECORDS) or any(word.startswith(("fall", "akte")) for word in words)
 
 
+def people_word(name: str) -> bool:
+    """Whether the name of a column says whom its values identify, with or without `id` or `number` beside it.
+
+    >>> people_word("worker"), people_word("policy"), people_word("amount")
+    (True, True, False)
+    """
+    words = tokens(name)
+    return key_like(name) or (bool(words & (_PEOPLE | _WHOM)) and not words & (_OTHERS | _MEASURES))
+
+
 def measure_like(name: str) -> bool:
     """Whether the name of a column suggests amounts or measures, which repeat without being anybody's key.
 
