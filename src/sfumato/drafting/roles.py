@@ -31,14 +31,16 @@ _FREE = (
 )
 _WORDY = "role: is it free text? it may hold names: then other;"
 _SAME = (
-    "same: do values that differ only in case, accents or punctuation mean the same? then same = { value = "
+    "same: do values that differ only in case, accents or punctuation mean the same{}? then same = { value = "
     "[other spellings of it] }, and `values` or `groups` without those spellings"
 )
+_SOME_NAMED = " (the comment at `values` names some)"
 _NEAR = (
     "same: may {} be spellings of one value (the comment at `values` names them)? then same = "
-    "{{ value = [other spellings of it] }}, and `values` or `groups` without those spellings; each value counts as another "
-    "one otherwise"
+    "{{ value = [other spellings of it] }}, and `values` or `groups` without those spellings; each value counts as "
+    "another one otherwise"
 )
+_SPELLINGS = 3  # values that a comment names with another spelling
 _NAMED = 5  # pairs of values that a comment names, and texts for no value that a question does
 _MASK = (
     "mask: do the first digits mean the wider area? cells then read 50***; list the codes there are in `values`, where "
@@ -266,7 +268,7 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
     if column.texts is None or not column.texts or (role == "other" and len(column.texts) > _INLINE):
         return None
     near = near_pairs(column.texts)
-    named = "".join(f"; one value? {one} and {other}" for one, other in near[:_NAMED])
+    named = "".join(f"; one value? {one} and {other}" for one, other in [*_spelt_alike(column.texts), *near[:_NAMED]])
     lines = [("values", list(column.texts), f"every value of the file; add what may occur and is not in it{named}")]
     return Proposal(
         column.name,
@@ -280,7 +282,8 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
 def _of_values(texts: Sequence[str], role: Role) -> tuple[str, ...]:
     """Ask which of the listed values are spellings of one, and which are alike."""
     near = near_pairs(texts)
-    found: tuple[str, ...] = (_SAME,) if _spelt_twice(texts) else ()
+    where = _SOME_NAMED if _spelt_alike(texts) else ""
+    found: tuple[str, ...] = (_SAME.replace("{}", where),) if _spelt_twice(texts) else ()
     found += (_NEAR.format(count_of(len(near), "pair of values", "pairs of values")),) if near else ()
     return (*found, _GROUPS) if role == "quasi" and len(texts) > 2 else found
 
@@ -318,6 +321,15 @@ def _widths(start: Decimal, end: Decimal, step: Decimal) -> list[Decimal]:
 def _spelt_twice(texts: Sequence[str]) -> bool:
     """True where two values differ only in case, blanks, accents or punctuation: a claim would count two."""
     return len(set(map(plain_spelling, texts))) < len(texts)
+
+
+def _spelt_alike(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return a few values with another spelling of each, none where values look like names of people."""
+    spelt: dict[str, list[str]] = {}
+    for text in texts:
+        spelt.setdefault(plain_spelling(text), []).append(text)
+    several = [(one[0], one[1]) for one in spelt.values() if len(one) > 1]
+    return [] if several and with_given_names(texts) else several[:_SPELLINGS]
 
 
 def _missing(column: ColumnFacts) -> list[tuple[str, Any, str]]:

@@ -367,9 +367,11 @@ class Schema:
         found = []
         for attribute in map(self.__getitem__, names):
             if alike := _alike_values(attribute):
-                rule = f"{alike} values differ from another only in {_SPELLING}, and would count as different values"
+                rule = (
+                    f"{len(alike)} values differ from another only in {_SPELLING}, and would count as different values"
+                )
                 hint = "same = { value = [other spellings of it] }, and list the value once"
-                found.append(Problem(attribute.where, rule, hint, count=alike))
+                found.append(Problem(attribute.where, rule, hint, count=len(alike), values=tuple(alike)))
             if spelt := _alike_missing(attribute):
                 differs = count_of(len(spelt), "text that means missing differs", "texts that mean missing differ")
                 rule = f"{differs} from a listed value only in {_SPELLING}, and would count as another value"
@@ -454,12 +456,14 @@ def _of_values(attribute: Attribute) -> list[Problem]:
     return found
 
 
-def _alike_values(attribute: Attribute) -> int:
-    """Return how many listed values are spelled like another, but for case, blanks and forms of a letter."""
+def _alike_values(attribute: Attribute) -> list[str]:
+    """Return the listed values that are spelled like another, but for case, blanks and forms of a letter."""
     if not isinstance(attribute.domain, Values):
-        return 0
-    times = Counter(map(plain_spelling, attribute.domain.names))
-    return sum(many for many in times.values() if many > 1)
+        return []
+    plain = [plain_spelling(name) for name in attribute.domain.names]
+    times, first = Counter(plain), {text: at for at, text in reversed([*enumerate(plain)])}
+    alike = sorted((first[text], at) for at, text in enumerate(plain) if times[text] > 1)
+    return [attribute.domain.names[at] for _, at in alike]
 
 
 def _alike_missing(attribute: Attribute) -> list[str]:
