@@ -468,3 +468,24 @@ def test_infinity_is_later_than_every_day_and_minus_infinity_before(kind, postgr
     schema = Schema.parse({"name": "t", "source": "public", "attribute": {"born": born, "ill": ill}})
     counts = sf.read(postgres.address("t"), schema).counts(["born"])
     assert dict(zip(counts.codes[:, 0].tolist(), counts.weights.tolist(), strict=True)) == {0: 1, 2: 1, 30: 2}
+
+
+@pytest.mark.parametrize("rows", [60, 10_400])
+def test_exact_numbers_of_a_server_are_clear_and_a_draft_asks_nothing_about_their_marks(rows, postgres):
+    name = f"clear{rows}"
+    ask(
+        postgres,
+        f"CREATE TABLE {name} (pay numeric(10, 3), town text)",
+        f"INSERT INTO {name} SELECT 1.234 + i * 0.001, substr('ABC', i % 3 + 1, 1) "
+        f"FROM generate_series(1, {rows}) AS i",
+    )
+    address = postgres.address(name)
+    pay = {"role": "quasi", "kind": "numeric", "range": [0, 50], "step": 1}
+    town = {"role": "quasi", "values": ["A", "B", "C"]}
+    table = sf.read(address, Schema.parse({"name": "t", "attribute": {"pay": pay, "town": town}}))
+    assert table.doubts.unclear() == []
+    drafted = sf.draft(address)
+    assert "do the points mark decimals" not in drafted
+    assert 'kind = "numeric"' in drafted.partition("[attribute.pay]")[2].partition("[attribute")[0]
+    table_of_texts = pl.DataFrame({"pay": [f"{1.234 + i * 0.001:.3f}" for i in range(1, rows + 1)], "town": "A"})
+    assert "do the points mark decimals" in sf.draft(table_of_texts)  # which a text file leaves open

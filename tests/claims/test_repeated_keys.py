@@ -14,15 +14,19 @@ from sfumato.drafting import table as draft_table
 DRAFT = sys.modules["sfumato.drafting.draft"]  # the package gives its function that name
 
 
+def schema_attributes() -> dict[str, dict]:
+    return {
+        "age": {"role": "quasi", "kind": "numeric", "range": [0, 1000]},
+        "sex": {"role": "quasi", "values": ["f", "m"]},
+        "ill": {"role": "sensitive", "values": ["a", "b"]},
+    }
+
+
 def schema(rows_per_person: int = 1, **more) -> sf.Schema:
     described = {
         "name": "t",
         "rows_per_person": rows_per_person,
-        "attribute": {
-            "age": {"role": "quasi", "kind": "numeric", "range": [0, 1000]},
-            "sex": {"role": "quasi", "values": ["f", "m"]},
-            "ill": {"role": "sensitive", "values": ["a", "b"]},
-        },
+        "attribute": schema_attributes(),
     }
     return sf.Schema.parse(described | more)
 
@@ -98,6 +102,30 @@ def test_a_mutant_that_reads_no_rows_and_one_that_reads_other_columns_are_caught
         mutant.setattr(other_keys, "repeated_keys", lambda *_: [])
         mutant.setattr("sfumato.counts.doubts.repeated_keys", lambda *_: [])
         assert "all rows agree" in wrong()
+
+
+AMOUNTS = {
+    "decimals": lambda at: f"{at * 7 % 900}.{at % 90 + 10}",
+    "dollars": lambda at: f"${at % 9 + 1},{at % 800 + 100}.5",
+    "euros": lambda at: f"{at % 900},{at % 90 + 10} EUR",
+    "floats": lambda at: at % 900 + 0.25,
+}
+
+
+@pytest.mark.parametrize("kind", AMOUNTS)
+@pytest.mark.parametrize("name", ["amount", "paid_to", "x"])
+def test_amounts_that_repeat_are_not_proposed_as_the_person(kind, name):
+    frame = visits(name="policy").sample(200, shuffle=True, seed=2)
+    cells = [AMOUNTS[kind](at * at % 180) for at in range(200)]
+    frame = frame.select(pl.Series(name, cells), pl.all())
+    identifiers = {one: {"role": "identifier"} for one in (name, "policy")}
+    attributes = {**schema_attributes(), **identifiers}
+    (problem,) = sf.read(frame, schema(attribute=attributes)).doubts.repeated_keys()
+    assert problem.path == "attribute.policy"
+    assert 'person = "policy"' in problem.hint
+    numbers = frame.with_columns(pl.Series(name, [f"N{at * at % 180}" for at in range(200)]))
+    found = sf.read(numbers, schema(attribute=attributes)).doubts.repeated_keys()
+    assert [one.path for one in found] == [f"attribute.{name}", "attribute.policy"]  # codes are keys by their role
 
 
 # -- what a draft says of identifiers that repeat -------------------------------------------

@@ -18,12 +18,19 @@ from sfumato.io.frames import KINDS, ROWS
 from sfumato.io.source import Source
 from sfumato.schema import Schema, Values
 from sfumato.schema.free_text import HeldValues
-from sfumato.schema.key_names import addresses, household_like, key_like
+from sfumato.schema.key_names import addresses, household_like, key_like, measure_like, people_word
 
 _AGAIN = 20  # where fewer than one row in 20 shares its value, the column is not one of other people
 
 _SHARED_KEYS = 5  # values that several people share make a column one of other people
 
+_DIGITS, _BEFORE, _AFTER = (
+    r"[0-9]{1,3}(?:[,.' ]?[0-9]{3})*",
+    r"^(?:[A-Z]{3} ?|[^\w]{0,3})",
+    r"(?: ?[A-Z]{3}|[^\w]{0,3})$",
+)
+_DECIMALS = rf"{_BEFORE}{_DIGITS}[.,][0-9]{{1,2}}{_AFTER}"
+_NUMBER = rf"{_BEFORE}{_DIGITS}(?:[.,][0-9]{{1,2}})?{_AFTER}"
 _OFTEN = 10  # rows a value, from which an identifier is more likely that of a clinic than of a person
 
 _CODE_LENGTH, _KEYS_HELD, _KEYS_SHARE = 4, 3, 0.5  # characters of a key; keys among the values of another column
@@ -169,7 +176,8 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int], ro
             unknown.append(column)  # its rows may show a person all the same
             continue
         alike = column in reached or any(map(key_like, named))
-        if not (alike or (known is not None and known.role == "identifier")):
+        identifies = known is not None and known.role == "identifier"
+        if not alike and not (identifies and not _measured(rows, column, named=any(map(measure_like, named)))):
             unknown.append(column)
             continue
         if column not in known_rows:
@@ -187,7 +195,21 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int], ro
             )
             hint = key_hint([column], published=known in schema.published)
             problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))
-    return problems or agreeing_columns(rows, schema, unknown)
+    return problems or agreeing_columns(rows, schema, sorted(unknown, key=lambda name: not people_word(name)))
+
+
+def _measured(source: Source, column: str, *, named: bool) -> bool:
+    """Whether most of the first cells are numbers with decimals, as amounts are: they repeat, and are nobody's key.
+
+    Of a column `named` like an amount whole numbers are too.
+    """
+    cells = source.collect(source.scan([column]).head(FIRST_ROWS))[column].drop_nulls()
+    if isinstance(cells.dtype, pl.String):
+        return 2 * int(cells.str.strip_chars().str.contains(_NUMBER if named else _DECIMALS).sum()) > len(cells)
+    if not cells.dtype.is_numeric() or named:
+        return cells.dtype.is_numeric()
+    numbers = cells.cast(pl.Float64)
+    return 2 * int((numbers != numbers.floor()).sum()) > len(cells)
 
 
 def _addresses(source: Source) -> set[str]:

@@ -96,7 +96,7 @@ def _texts(source: Source, attribute: Attribute, most: int | None) -> list[str]:
     """Return the distinct texts of a column, or of its first rows; none where it holds days or numbers as such."""
     column = attribute.column_name
     frame = source.scan([column])
-    if source.types(frame)[column] != pl.String:
+    if source.types(frame)[column] != pl.String or source.exact(column):
         return []
     frame = frame if most is None else frame.head(most)
     found = source.collect(frame.select(pl.col(column).drop_nulls().str.strip_chars().unique()))

@@ -85,7 +85,7 @@ def column_facts(source: Source, written: Mapping[str, Spelling] | None = None) 
 
     written     how some columns write their days and numbers, where a person has said it.
     """
-    said = written or {}
+    said = {**{name: PLAIN for name in source.columns if source.exact(name)}, **(written or {})}
     found = [facts for names, frame in slices(source, source.columns) for facts in _facts(source, names, frame, said)]
     listed = {one.name: one.texts for one in found if one.texts is not None and one.name not in said}
     shared = codes_of_questions(listed)
@@ -132,16 +132,14 @@ def _facts(
 ) -> list[ColumnFacts]:
     types = source.types(frame)
     plain = [name for name in names if supported(types[name])]
-    if source.grouped:
-        frame = frame.select(*plain).drop(ROWS, strict=False)
     counted = source.collect(
         frame.select(
-            pl.len().alias("rows"),
+            _rows_where(source).alias("rows"),
             *(_raw(name, types[name]).n_unique().alias(f"n{at}") for at, name in enumerate(plain)),
-            *(_raw(name, types[name]).null_count().alias(f"z{at}") for at, name in enumerate(plain)),
+            *(_rows_where(source, _raw(name, types[name]).is_null()).alias(f"z{at}") for at, name in enumerate(plain)),
         )
     ).row(0, named=True)
-    rows = source.same_rows(int(counted["rows"]))
+    rows = source.same_rows(int(counted["rows"] or 0))
     distinct = {name: int(counted[f"n{at}"]) - (counted[f"z{at}"] > 0) for at, name in enumerate(plain)}
     nulls = {name: int(counted[f"z{at}"]) for at, name in enumerate(plain)}
     few = [name for name in plain if distinct[name] <= LISTED]
@@ -159,6 +157,13 @@ def _facts(
         facts[name] = _many(source, frame, name, types[name], written.get(name), **counted_as)
     found = [facts.get(name, ColumnFacts(name, rows=rows, distinct=0, plain=False)) for name in names]
     return [_readable(source, types[one.name], one) for one in found]
+
+
+def _rows_where(source: Source, here: pl.Expr | None = None) -> pl.Expr:
+    """Count all rows, or some; a line of an engine that groups stands for several."""
+    if source.grouped:
+        return (pl.col(ROWS) if here is None else pl.col(ROWS).filter(here)).sum()
+    return pl.len() if here is None else here.sum()
 
 
 def _typed_days(source: Source, name: str) -> frozenset[str]:
@@ -325,6 +330,8 @@ def _many(
     """Describe a column with too many values to list; where it is not plain, as a few of its texts suggest."""
     found = source.collect(_ends(frame, name, dtype, written or PLAIN)).row(0, named=True)
     made = _from_ends(name, found, written or PLAIN, **facts)
+    if source.exact(name):
+        return replace(made, spelling=PLAIN)
     if written or made.numbers is not None or made.days is not None or not isinstance(dtype, pl.String):
         return made
     sample = [text for text in found["others"] if text is not None and not _none(text)]

@@ -19,6 +19,7 @@ from tomlkit.items import AoT, Array, Table
 from sfumato.errors import ParameterError
 from sfumato.schema.attribute import Role
 from sfumato.schema.domain import value_text
+from sfumato.schema.open_questions import topic_of
 
 _TO_ADD = "then add "  # asks of texts that are not yet in `missing`
 _ROWS = re.compile(r" \([\d,]+ rows?\)")
@@ -68,10 +69,11 @@ def _listed(table: Any, attribute: str) -> list[Decision]:
     found = []
     for place, item in enumerate(_questions(table)):
         topic, colon, question = item.partition(":")
-        known = bool(colon) and topic.strip().isidentifier()
+        key = topic_of(item, column=bool(attribute)) or topic.strip()
+        known = bool(colon) and key.isidentifier()
         found.append(
             Decision(
-                topic.strip() if known else "",
+                key if known else "",
                 attribute=attribute,
                 question=question.strip() if known else item.strip(),
                 place=place,

@@ -12,13 +12,24 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from sfumato.counts.stray_rows import MERGED, empty_problems, header_problems
 from sfumato.counts.suspected_keys import SAME_PERSON, UNLIKE, shares_alike
-from sfumato.drafting.columns import ColumnFacts, column_facts
+from sfumato.drafting.columns import ColumnFacts, cell_text, column_facts
 from sfumato.drafting.infer_formats import Spelling
-from sfumato.drafting.roles import Proposal, proposals, proposed
-from sfumato.drafting.table import Repeated, TableFacts, table_facts
-from sfumato.drafting.units import WHO, ask_counts, ask_households, ask_kept, ask_key, ask_two_people, ask_visits
+from sfumato.drafting.roles import Proposal, may_be_key, proposals, proposed
+from sfumato.drafting.table import Repeated, TableFacts, repeated_columns, table_facts
+from sfumato.drafting.units import (
+    WHO,
+    ask_counts,
+    ask_households,
+    ask_kept,
+    ask_key,
+    ask_two_people,
+    ask_visits,
+    repeat_like_keys,
+)
 from sfumato.errors import ParameterError, ReadError, count_of
 from sfumato.io.excel import filled_sheets
 from sfumato.io.read_errors import refused
@@ -26,8 +37,15 @@ from sfumato.io.source import Source, guarded, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Role
 from sfumato.schema.domain import decimal_text
-from sfumato.schema.key_names import contact_like, household_like, key_like, visit_like
-from sfumato.schema.word_hints import holds_counts, may_name_counts, named_like_counts, suggested, two_people
+from sfumato.schema.key_names import (
+    contact_like,
+    household_like,
+    key_like,
+    people_like,
+    record_like,
+    visit_like,
+)
+from sfumato.schema.word_hints import NO_VALUE, holds_counts, may_name_counts, named_like_counts, suggested, two_people
 from sfumato.visible import visible
 
 # Write proposals as the TOML of a schema file: questions stand in `decide` alone, comments say what a key means.
@@ -49,11 +67,12 @@ def toml_text(
     read_as: str = "",
     person: str = "",
     counting: Sequence[str] = (),
+    repeating: Sequence[Repeated] = (),
 ) -> str:
     """Return the whole file.
 
     `read_as` says how the data was read, `person` names the column of a person's key, `counting` those that may say how
-    many people a row stands for.
+    many people a row stands for, `repeating` other columns that repeat as a key of people does.
     """
     head = (
         "# Drafted from a data file. It lists values of the data: keep it as confidential as the data.\n"
@@ -67,7 +86,7 @@ def toml_text(
         '# source = "data" marks what was read off the file: fine for k, l and t. Differentially private methods\n'
         '# refuse it until a person has put in publicly known bounds or values and written source = "public".'
     )
-    asked = _of_the_table(seen, person, _other_units(proposals), counting)
+    asked = _of_the_table(seen, person, _other_units(proposals), counting, repeating)
     parts = [
         head,
         f"name = {_quoted(name)}",
@@ -101,16 +120,20 @@ def _two_people(proposals: Sequence[Proposal]) -> list[str]:
     return [ask_two_people(one, other) for one, other in two_people([one.name for one in proposals])[:1]]
 
 
-def _of_the_table(seen: TableFacts, person: str, units: Sequence[str], counting: Sequence[str]) -> tuple[str, ...]:
+def _of_the_table(
+    seen: TableFacts, person: str, units: Sequence[str], counting: Sequence[str], repeating: Sequence[Repeated]
+) -> tuple[str, ...]:
     known = next((one for one in seen.repeated if one.name == person), None)
     repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
     asked = [
         "population: who are the rows about? every table about the same people needs the same name",
     ]
     if not person:
-        asked += [WHO, *units, *map(ask_counts, counting)]
+        asked += [WHO + repeat_like_keys(repeating), *units, *map(ask_counts, counting)]
     else:
-        asked += [ask_kept(repeats), ask_key(person)]
+        asked += [ask_kept(repeats), ask_key(person) + repeat_like_keys(repeating, beside=person)]
+        if not people_like(person):
+            asked += [ask_visits(one.name) for one in repeating if visit_like(one.name)]
     if seen.copies:
         copies = count_of(seen.copies, "row is a copy", "rows are copies")
         asked.append(f"duplicates: {copies} of an earlier row in every column; is somebody counted twice?")
@@ -192,6 +215,8 @@ _CLOSE = 0.2  # shares of rows that are alike are distinguished from this differ
 _BLANK = 0.1  # a column in which more rows than that have no value does not say whom each row is about
 _NUMBERING = 0.9  # the share of different numbers from which they number rows
 _ROWS_EACH = 10  # an identifier with more rows a value is rather that of a clinic than of a person
+_NESTS = 1.02  # pairs of a finer and a coarser key for each finer one, slips included, up to which it has one coarser
+_KEYS_TRIED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +231,7 @@ class Look:
     proposals: tuple[Proposal, ...] = field(repr=False)
     person: str = ""
     counting: tuple[str, ...] = ()
+    repeating: tuple[Repeated, ...] = field(default=(), repr=False)  # what else may say who a row is about
 
     @property
     def read_as(self) -> str:
@@ -214,8 +240,8 @@ class Look:
 
     def schema_text(self) -> str:
         """Return the drafted schema."""
-        given = {"read_as": self.read_as, "person": self.person, "counting": self.counting}
-        return toml_text(self.name, self.proposals, self.seen, **given)  # type: ignore[arg-type]
+        given = {"person": self.person, "counting": self.counting, "repeating": self.repeating}
+        return toml_text(self.name, self.proposals, self.seen, read_as=self.read_as, **given)  # type: ignore[arg-type]
 
     def attribute_text(self, name: str, role: Role) -> str:
         """Return the table of one column as it would be drafted in another role."""
@@ -253,6 +279,10 @@ def look_at(
     counting = [one.name for one in facts if _named_like_counts(one) and _whole(one)]
     named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
     person = _person(source, facts, seen, [proposal.name for proposal in named if proposal.role == "quasi"])
+    if any(one.name == person and one.role in ("sensitive", "target") for one in named):
+        named = [proposal for proposal in proposals(facts, seen, key=person) if proposal.name.strip()]
+    also = [one for one in seen.repeated if key_like(one.name) or visit_like(one.name)]
+    also += _unlisted_keys(source, facts, {one.name for one in named if one.role == "other" and not one.lines})
     if not named:
         raise refused(
             source.name, "has no column with a name", "give each column a name, or header=False (--no-header)"
@@ -265,6 +295,7 @@ def look_at(
         proposals=tuple(named),
         person=person,
         counting=tuple(counting),
+        repeating=tuple(one for one in also if one.name != person and one.name.strip()),
     )
 
 
@@ -309,13 +340,23 @@ def _whole(column: ColumnFacts) -> bool:
     return holds_counts(column.name, column.texts)
 
 
+def _unlisted_keys(source: Source, facts: Sequence[ColumnFacts], unlisted: set[str]) -> list[Repeated]:
+    """Return columns with too many values to list that repeat like a key, a few rows for each value."""
+    known = [one for one in facts if one.name in unlisted and may_be_key(one)]
+    return repeated_columns(source, [one for one in known if one.rows - one.nulls < _ROWS_EACH * one.distinct])
+
+
 def _person(source: Source, facts: Sequence[ColumnFacts], seen: TableFacts, quasi: Sequence[str]) -> str:
     """Return the identifier that says whom a row is about, nothing where none seems to.
 
     Of several that repeat, those whose rows are most alike in the quasi-identifiers; of these one that is named like a
-    key, since people share names. Where an identifier has another value in each row, the rows may be one a person:
-    one that repeats is then a person's only if its rows are alike, and a telephone or an e-mail address, which families
-    share, only if they are nearly always.
+    key of people, else like a key, since people share names. A key of visits is none, and a key of records only where
+    no other is: a person has several, and their rows are more alike than those of the person. Of keys that are named
+    alike the one to which each value of the others belongs. Where it is not clear, nothing is proposed.
+
+    Where an identifier has another value in each row, the rows may be one a person: one that repeats is then a person's
+    only if its rows are alike, and a telephone or an e-mail address, which families share, only if they are nearly
+    always.
     """
     likely = [one for one in _of_a_person(facts, seen) if one.name.strip()]
     if not likely:
@@ -330,8 +371,51 @@ def _person(source: Source, facts: Sequence[ColumnFacts], seen: TableFacts, quas
             >= (SAME_PERSON if contact_like(one.name) else UNLIKE)
         ]
     best = max((alike.get(one.name, 0.0) for one in likely), default=0.0)
-    close = [one for one in likely if alike.get(one.name, 0.0) >= best - _CLOSE]
-    return max(close, key=lambda one: (key_like(one.name), one.values)).name if close else ""
+    close = [
+        one for one in likely if alike.get(one.name, 0.0) >= best - (1 - UNLIKE if people_like(one.name) else _CLOSE)
+    ]
+    rank = max((_named_as(one.name) for one in close), default=0)
+    left_out = any(people_like(one.name) for one in seen.repeated if one not in close)
+    if not rank or (rank == _RECORD and left_out):  # a key of records beside one of people that does not seem to be it
+        return ""
+    tied = sorted((one for one in close if _named_as(one.name) == rank), key=lambda one: -one.values)
+    if rank == _OTHER or len(tied) == 1:
+        return tied[0].name
+    return _coarsest(source, tied[:_KEYS_TRIED])
+
+
+_VISIT, _OTHER, _RECORD, _KEY, _PEOPLE = range(5)
+
+
+def _named_as(name: str) -> int:
+    """Return how well the name of an identifier suits a key of people; a visit is never one."""
+    if visit_like(name):
+        return _VISIT
+    if people_like(name):
+        return _PEOPLE
+    if key_like(name):
+        return _RECORD if record_like(name) else _KEY
+    return _OTHER
+
+
+def _coarsest(source: Source, keys: Sequence[Repeated]) -> str:
+    """Return the key of which every value of each other has one, nothing where none is such; finest first."""
+    for one in reversed(keys):
+        if all(_nests(source, other, one) for other in keys if other is not one):
+            same = [
+                other for other in keys if other is one or _nests(source, one, other)
+            ]  # two keys of the same people
+            return same[0].name
+    return ""
+
+
+def _nests(source: Source, finer: Repeated, coarser: Repeated) -> bool:
+    """Whether nearly every value of a key has one of another."""
+    frame = source.scan([finer.name, coarser.name])
+    types = source.types(frame)
+    keys = frame.select(cell_text(name, types[name]).alias(name) for name in (finer.name, coarser.name))
+    known = keys.drop_nulls().filter(~pl.any_horizontal(pl.all().is_in(["", *NO_VALUE])))
+    return int(source.collect(known.unique().select(pl.len())).item()) <= _NESTS * finer.values
 
 
 def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeated]:

@@ -21,9 +21,9 @@ from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
 from sfumato.schema.formats import NumberForm
 from sfumato.schema.free_text import are_categories, looks_like_free_text, with_given_names
-from sfumato.schema.key_names import addresses, household_like
+from sfumato.schema.key_names import addresses, household_like, measure_like, visit_like
 from sfumato.schema.near_values import near_pairs
-from sfumato.schema.word_hints import both, code_like, reason, suggested
+from sfumato.schema.word_hints import both, code_like, names_time_or_place, reason, suggested
 
 _FREE = (
     "role: is it free text? it may hold names: leave it other; else quasi or sensitive, with its values in `values` "
@@ -31,14 +31,16 @@ _FREE = (
 )
 _WORDY = "role: is it free text? it may hold names: then other;"
 _SAME = (
-    "same: do values that differ only in case, accents or punctuation mean the same? then same = { m = "
-    '["M", "male"] }, and `values` or `groups` without those spellings'
+    "same: do values that differ only in case, accents or punctuation mean the same{}? then same = { value = "
+    "[other spellings of it] }, and `values` or `groups` without those spellings"
 )
+_SOME_NAMED = " (the comment at `values` names some)"
 _NEAR = (
     "same: may {} be spellings of one value (the comment at `values` names them)? then same = "
-    '{{ fracture = ["fractures"] }}, and `values` or `groups` without those spellings; each value counts as another '
-    "one otherwise"
+    "{{ value = [other spellings of it] }}, and `values` or `groups` without those spellings; each value counts as "
+    "another one otherwise"
 )
+_SPELLINGS = 3  # values that a comment names with another spelling
 _NAMED = 5  # pairs of values that a comment names, and texts for no value that a question does
 _MASK = (
     "mask: do the first digits mean the wider area? cells then read 50***; list the codes there are in `values`, where "
@@ -71,9 +73,12 @@ class Proposal:
     why: tuple[str, ...] = ()
 
 
-def proposals(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Proposal]:
-    """Return one proposal for each column; where no name gives a quasi-identifier, values decide."""
-    found = [proposed(column, _role(column)) for column in facts]
+def proposals(facts: Sequence[ColumnFacts], seen: TableFacts, *, key: str = "") -> list[Proposal]:
+    """Return one proposal for each column; where no name gives a quasi-identifier, values decide.
+
+    key     the column that says who a row is about: it cannot be published as it is.
+    """
+    found = [proposed(column, "identifier" if column.name == key else _role(column)) for column in facts]
     if not any(proposal.role == "quasi" for proposal in found):
         found = [
             proposed(column, "quasi") if proposal.role == "other" and _could_be_quasi(column) else proposal
@@ -109,7 +114,9 @@ def _role(column: ColumnFacts) -> Role:
     measured = column.numbers is not None and not column.whole
     if not column.plain or not column.distinct:
         return "other"
-    if named == {"identifier"} or ("identifier" in named and household_like(column.name)):
+    if named == {"identifier"} or (
+        "identifier" in named and (household_like(column.name) or visit_like(column.name))
+    ):  # prescription_id is no illness
         return "identifier"
     numbered = column.distinct > _NUMBERED and column.uniqueness > _HOUSEHOLDS and not measured
     household = household_like(column.name) and numbered  # not the kind or size of a household
@@ -138,6 +145,14 @@ def _free_text(column: ColumnFacts) -> bool:
     if column.numbers is not None or column.days is not None:
         return False
     return looks_like_free_text(column.texts or (), rows=column.rows - column.nulls)
+
+
+def may_be_key(column: ColumnFacts) -> bool:
+    """Whether a column may say who a row is about, whatever it is called: no quantity, day, place or free text."""
+    measured = column.numbers is not None and not column.whole
+    if measured or column.days is not None or column.lost_digits or _free_text(column):
+        return False
+    return not (measure_like(column.name) or names_time_or_place(column.name) or household_like(column.name))
 
 
 def _could_be_quasi(column: ColumnFacts) -> bool:
@@ -253,7 +268,7 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
     if column.texts is None or not column.texts or (role == "other" and len(column.texts) > _INLINE):
         return None
     near = near_pairs(column.texts)
-    named = "".join(f"; one value? {one} and {other}" for one, other in near[:_NAMED])
+    named = "".join(f"; one value? {one} and {other}" for one, other in [*_spelt_alike(column.texts), *near[:_NAMED]])
     lines = [("values", list(column.texts), f"every value of the file; add what may occur and is not in it{named}")]
     return Proposal(
         column.name,
@@ -267,7 +282,8 @@ def _described(column: ColumnFacts, role: Role) -> Proposal | None:
 def _of_values(texts: Sequence[str], role: Role) -> tuple[str, ...]:
     """Ask which of the listed values are spellings of one, and which are alike."""
     near = near_pairs(texts)
-    found: tuple[str, ...] = (_SAME,) if _spelt_twice(texts) else ()
+    where = _SOME_NAMED if _spelt_alike(texts) else ""
+    found: tuple[str, ...] = (_SAME.replace("{}", where),) if _spelt_twice(texts) else ()
     found += (_NEAR.format(count_of(len(near), "pair of values", "pairs of values")),) if near else ()
     return (*found, _GROUPS) if role == "quasi" and len(texts) > 2 else found
 
@@ -305,6 +321,15 @@ def _widths(start: Decimal, end: Decimal, step: Decimal) -> list[Decimal]:
 def _spelt_twice(texts: Sequence[str]) -> bool:
     """True where two values differ only in case, blanks, accents or punctuation: a claim would count two."""
     return len(set(map(plain_spelling, texts))) < len(texts)
+
+
+def _spelt_alike(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return a few values with another spelling of each, none where values look like names of people."""
+    spelt: dict[str, list[str]] = {}
+    for text in texts:
+        spelt.setdefault(plain_spelling(text), []).append(text)
+    several = [(one[0], one[1]) for one in spelt.values() if len(one) > 1]
+    return [] if several and with_given_names(texts) else several[:_SPELLINGS]
 
 
 def _missing(column: ColumnFacts) -> list[tuple[str, Any, str]]:

@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.copies import compared_columns, row_kinds
+from sfumato.counts.row_groups import FIRST_ROWS
 from sfumato.counts.stray_rows import StrayRows, hidden_rows, merged_columns, stray_rows
 from sfumato.drafting.columns import ColumnFacts, cell_text
 from sfumato.errors import Problem, count_of
 from sfumato.io.encode import days_in
-from sfumato.io.frames import ROWS
+from sfumato.io.frames import KINDS, ROWS
 from sfumato.io.source import Source
 from sfumato.schema.word_hints import NO_VALUE, means_none, suggested
 
@@ -86,28 +87,40 @@ def table_facts(source: Source, facts: Sequence[ColumnFacts]) -> TableFacts:
     plain = [column for column in facts if column.plain]
     if not plain:
         return TableFacts(0)
-    names = [column.name for column in plain]
-    if not source.grouped:
-        names = compared_columns(source.types(source.scan(source.columns)))
-    times, _ = row_kinds(source, names)
+    rows, kinds = _rows_and_kinds(source)
+    first = source.first_rows(FIRST_ROWS)
     repeated = tuple(_repeated(source, plain))
     return TableFacts(
-        int(times.sum()),
-        copies=int(times.sum()) - len(times),
+        rows,
+        copies=rows - kinds,
         repeated=repeated,
-        related=() if source.grouped else tuple(_related(source, plain, repeated)),
+        related=tuple(_related(first, plain, repeated)),
         unread={} if source.grouped else _unread(source, plain),
-        stray=stray_rows(source),
-        merged=tuple(merged_columns(source)),
+        stray=stray_rows(first),
+        merged=tuple(merged_columns(first)),
         hidden=tuple(hidden_rows(source)),
     )
 
 
+def _rows_and_kinds(source: Source) -> tuple[int, int]:
+    """Return how many rows there are, and how many that differ in some column."""
+    if source.grouped:
+        spread = source.spread(source.columns)
+        return int((spread[ROWS] * spread[KINDS]).sum()), int(spread[KINDS].sum())
+    times, _ = row_kinds(source, compared_columns(source.types(source.scan(source.columns))))
+    return int(times.sum()), len(times)
+
+
 def _repeated(source: Source, columns: Sequence[ColumnFacts]) -> list[Repeated]:
+    return repeated_columns(source, [one for one in columns if "identifier" in suggested(one.name)])
+
+
+def repeated_columns(source: Source, columns: Sequence[ColumnFacts]) -> list[Repeated]:
+    """Return those of the columns, of the first fifty, of which some value stands in several rows."""
     found = []
     weight = pl.col(ROWS).sum() if source.grouped else pl.len()
-    for column in [column for column in columns if "identifier" in suggested(column.name)][:_IDENTIFIERS]:
-        if not 0 < column.distinct < column.rows - column.nulls and not source.grouped:
+    for column in columns[:_IDENTIFIERS]:
+        if not 0 < column.distinct < column.rows - column.nulls:
             continue
         frame = source.scan([column.name])
         key = cell_text(column.name, source.types(frame)[column.name]).alias("key")

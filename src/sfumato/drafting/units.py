@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from sfumato.drafting.decisions import Decision, answered, changed, decisions, keys_of, with_roles
-from sfumato.errors import ParameterError
+from sfumato.drafting.table import Repeated
+from sfumato.errors import ParameterError, count_of
 
 UnitQuestion = Literal["who", "visits", "household", "two people", "counts", "kept", "key"]
 _TOPICS = ("person", "rows_per_person")
 _ELSE = "else not_person = "
+_NAMED = 5  # further columns that a question names
 _HOUSEHOLDS = " names households"
 
 WHO = (
@@ -71,6 +73,16 @@ def ask_kept(repeats: str) -> str:
 def ask_key(name: str) -> str:
     """Ask whether a column is the key of people."""
     return f"person: does {name} say who a row is about? then person = {json.dumps(name, ensure_ascii=False)}"
+
+
+def repeat_like_keys(columns: Sequence[Repeated], *, beside: str = "") -> str:
+    """Name columns that repeat like a key of people, for whoever is asked who a row is about; `beside` is proposed."""
+    named = [
+        f"{' '.join(one.name.split())} ({count_of(one.values, 'value')}, up to {count_of(one.most, 'row')} each)"
+        for one in columns[:_NAMED]
+    ]
+    named += [f"{len(columns) - _NAMED} more"] if len(columns) > _NAMED else []
+    return f"; {'other ' if beside else ''}columns that repeat like a key: {', '.join(named)}" if named else ""
 
 
 def unit_question(decision: Decision, held: Mapping[str, Any]) -> UnitQuestion | None:

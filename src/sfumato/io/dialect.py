@@ -449,7 +449,7 @@ def _sniff(
             raise refused(path.name, rule, "name every column in `header`")
     else:
         names = tuple((has_header and cell) or f"column_{at}" for at, cell in enumerate(first, 1))
-    refuse_names_twice(path.name, names)
+    refuse_names_twice(path.name, names, certain=header is not None)
     return CsvForm(
         names,
         delimiter=mark,

@@ -180,7 +180,7 @@ def _sheet(
     if title_like(texts):
         raise title_refused(path.name, texts, line=False)
     names = tuple(text or f"column_{at}" for at, text in enumerate(texts, 1))
-    refuse_names_twice(path.name, names)
+    refuse_names_twice(path.name, names, certain=False)
     columns: tuple[list[Any], ...] = tuple([] for _ in names)
     blank, lines = 0, []
     for number, row in rows:

@@ -12,6 +12,7 @@ from sfumato.io.decode_cell import NULL, OUTSIDE
 from sfumato.schema import Attribute, Days, Edges, Grid, Values
 
 VALUES_KEPT = 1_000
+_NAMED = 5  # column names that a message lists, and places of each
 LAST_DIGITS_LOST = (
     "of 2^53 or more stored as a float, as in spreadsheets, which keeps only the first 15 digits (of 2^24 or more in a "
     "float of four bytes, as in Stata, which keeps 7)"
@@ -24,12 +25,22 @@ def refused(where: str, rule: str, hint: str, *, values: Sequence[str] = (), cou
     return ReadError(Problem(where, rule, hint, count=count, values=tuple(values)))
 
 
-def refuse_names_twice(where: str, names: Sequence[str]) -> None:
-    """Raise where columns share a name."""
+def refuse_names_twice(where: str, names: Sequence[str], *, certain: bool = True) -> None:
+    """Raise where columns share a name; where the first line may be no header, they are named by their places alone."""
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        rule = f"has {count_of(len(twice), 'column name that occurs', 'column names that occur')} twice"
-        raise refused(where, rule, "give each column a name of its own", values=twice, count=len(twice))
+        shown = twice[:_NAMED]
+        at: dict[str, list[int]] = {name: [] for name in shown}
+        for place, name in enumerate(names, 1):
+            if name in at:
+                at[name].append(place)
+        listed = [f"columns {', '.join(map(str, at[name][:_NAMED]))}" for name in shown]
+        if certain:
+            listed = [f"{name} ({places})" for name, places in zip(shown, listed, strict=True)]
+        listed += [f"{len(twice) - _NAMED} more"] if len(twice) > _NAMED else []
+        rule = f"has {count_of(len(twice), 'column name that occurs', 'column names that occur')} twice: "
+        hint = "give each column a name of its own"
+        raise refused(where, rule + "; ".join(listed), hint, values=twice, count=len(twice))
 
 
 def guessed_reading(name: str, guesses: Sequence[str]) -> ReadError:

@@ -158,10 +158,13 @@ class Source:
 
         Read as they come, 1.500 would be 1500 where a point marks thousands.
         """
-        table = self.frame
-        if not isinstance(table, SqlTable):
+        if not isinstance(self.frame, SqlTable):
             return frame
-        return frame.with_columns(with_decimal_marks([a for a in attributes if table.exact(a.column_name)]))
+        return frame.with_columns(with_decimal_marks([a for a in attributes if self.exact(a.column_name)]))
+
+    def exact(self, column: str) -> bool:
+        """Whether a column holds a server's exact numbers: texts whose point marks decimals, whatever files write."""
+        return isinstance(self.frame, SqlTable) and self.frame.exact(column)
 
     def objects(self, column: str) -> list[Any] | None:
         """Return the cells of a column of mixed objects, which `scan` gives as canonical texts; else None."""

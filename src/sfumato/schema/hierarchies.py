@@ -157,6 +157,12 @@ def _said(number: int) -> str:
     return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
 
 
+_NO_BLANKS = (
+    'letters and digits only; codes with a blank ("3511 AA") are listed in `values` beside the mask, put together in '
+    "`groups`, or written without the blank in the file"
+)
+
+
 def masked(
     values: Sequence[str] | None, length: int, side: str, alphabet: str, where: str
 ) -> tuple[Branch, list[Problem]]:
@@ -164,7 +170,7 @@ def masked(
     if values is None:
         if any(letter == "*" or letter.isspace() or not letter.isprintable() for letter in alphabet):
             return Branch(ROOT, []), [
-                Problem(where, "the alphabet holds a star, a blank or a control character", "letters and digits only")
+                Problem(where, "the alphabet holds a star, a blank or a control character", _NO_BLANKS)
             ]
         total = len(set(alphabet)) ** length
         if total > MASK_CODES:

@@ -58,6 +58,31 @@ _OTHERS = {  # what such a key identifies is not a person
     *("company", "firm", "team", "unit", "project", "order", "insurer", "supplier", "bank", "agency", "office"),
 }
 
+_PEOPLE = {  # whom such a key identifies, and numbers that a person has one of
+    *("emp", "employee", "staff", "worker", "person", "personal", "patient", "pat", "client", "member", "customer"),
+    *("cust", "user", "student", "pupil", "subject", "respondent", "resp", "participant", "claimant", "learner"),
+    *("beneficiary", "insured", "mitarbeiter", "versicherter", "mitglied", "kunde", "schueler", "teilnehmer"),
+    *("befragte", "proband", "assure", "salarie", "eleve", "cliente", "paciente", "empleado", "alumno", "paziente"),
+    *("dipendente", "verzekerde", "werknemer", "leerling", "klant", "ssn", "mrn", "nhs", "passport", "pid", "bsn"),
+    *("svnr", "kvnr", "steuerid", "dni", "nif", "nir", "cedula", "matricule", "matricola", "nhc", "upn", "usubjid"),
+}
+
+_RECORDS = {  # of which a person has several
+    *("record", "records", "case", "caseid", "sample", "samples", "specimen", "test", "lab", "order", "invoice"),
+    *("claim", "policy", "card", "file", "event", "entry", "transaction", "document", "report", "result", "row"),
+    *("line", "contract", "account", "session", "measurement", "observation", "akte", "rezept", "probe", "dossier"),
+    *("vertrag", "rechnung", "beleg", "muestra", "factura", "contrato", "campione", "fattura", "facture", "contrat"),
+}
+
+_MEASURES = {  # of money and of bodies: numbers that repeat by chance
+    *("amount", "amounts", "price", "prices", "cost", "costs", "fee", "fees", "sum", "total", "value", "balance"),
+    *("payment", "paid", "charge", "charges", "premium", "income", "salary", "wage", "wages", "revenue", "tax"),
+    *("weight", "height", "length", "distance", "duration", "score", "rate", "percent", "bmi", "quantity", "qty"),
+    *("betrag", "betraege", "preis", "kosten", "gebuehr", "summe", "gehalt", "lohn", "einkommen", "gewicht", "groesse"),
+    *("montant", "prix", "cout", "somme", "salaire", "poids", "importe", "precio", "coste", "suma", "salario", "peso"),
+    *("importo", "prezzo", "costo", "somma", "stipendio", "bedrag", "prijs", "salaris", "gewicht"),
+}
+
 _COMPOUND = re.compile(
     r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler|"
     r"teilnehmer|befragte|proband|resp|respondent|subj|subject|client|klant|leerling|deelnemer|verzekerde|werknemer)"
@@ -118,6 +143,47 @@ def key_like(name: str) -> bool:
     if words & _OTHERS:
         return False
     return bool(words & _KEYS or (words & _NUMBERS and words & _WHOM) or any(map(_COMPOUND.fullmatch, words)))
+
+
+def people_like(name: str) -> bool:
+    """Whether the name of a column suggests the key of people, and not of what a person has several of.
+
+    >>> people_like("patient_id"), people_like("Kundennr"), people_like("case_id"), people_like("patient_visit_id")
+    (True, True, False, False)
+    """
+    words = tokens(name)
+    if not key_like(name) or visit_like(name) or record_like(name):
+        return False
+    return bool(words & _PEOPLE) or any(map(_COMPOUND.fullmatch, words))
+
+
+def record_like(name: str) -> bool:
+    """Whether the name of a column suggests that it identifies records, of which a person has several.
+
+    >>> record_like("sample_id"), record_like("Fallakte-Nr"), record_like("patient_id")
+    (True, True, False)
+    """
+    words = tokens(name)
+    return bool(words & _RECORDS) or any(word.startswith(("fall", "akte")) for word in words)
+
+
+def people_word(name: str) -> bool:
+    """Whether the name of a column says whom its values identify, with or without `id` or `number` beside it.
+
+    >>> people_word("worker"), people_word("policy"), people_word("amount")
+    (True, True, False)
+    """
+    words = tokens(name)
+    return key_like(name) or (bool(words & (_PEOPLE | _WHOM)) and not words & (_OTHERS | _MEASURES))
+
+
+def measure_like(name: str) -> bool:
+    """Whether the name of a column suggests amounts or measures, which repeat without being anybody's key.
+
+    >>> measure_like("amount"), measure_like("tax_id"), measure_like("worker")
+    (True, False, False)
+    """
+    return bool(tokens(name) & _MEASURES) and not key_like(name)
 
 
 def contact_like(name: str) -> bool:

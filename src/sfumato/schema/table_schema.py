@@ -30,13 +30,14 @@ from sfumato.schema.free_text import (
 from sfumato.schema.from_toml import build_attribute
 from sfumato.schema.hierarchies import LEAVES_LIMIT, arx_lines, read_text
 from sfumato.schema.near_values import near_pairs
+from sfumato.schema.open_questions import asks_about, unclear
 from sfumato.schema.toml_models import parse_toml, read_file
 from sfumato.schema.tree import ROOT
 from sfumato.schema.word_hints import names_a_worker
 
 _NAMED = 100  # columns listed in a message
 _SPELLING = "case, blanks, accents, punctuation or forms of a letter"
-_UNIT_KEYS = {"person", "rows_per_person", "not_person"}
+_UNIT_KEYS = ("person", "rows_per_person", "not_person")
 _DECIDE_ROLE = "say what each column is and delete the question from `decide`; --undecided publishes anyway"
 
 
@@ -184,17 +185,13 @@ class Schema:
         """
         if self.person:
             return "row" if self.person_in_question and not self.several else "person"
-        return "person" if self.rows_stated and not self._asked & _UNIT_KEYS else "row"
+        asked = any(asks_about(self.decide, key) for key in _UNIT_KEYS)
+        return "person" if self.rows_stated and not asked else "row"
 
     @property
     def person_in_question(self) -> bool:
-        """Whether a key of people is named, and whether it is one is still to be decided."""
-        return bool(self.person) and "person" in self._asked
-
-    @property
-    def _asked(self) -> set[str]:
-        """What the questions about the whole table are about."""
-        return {_topic(item)[0] for item in self.decide}
+        """Whether a key of people is named, and whether it is one is, or may be, still to be decided."""
+        return bool(self.person) and asks_about(self.decide, "person")
 
     @property
     def trusted(self) -> str:
@@ -307,21 +304,33 @@ class Schema:
         return found
 
     def undecided_roles(self, names: Iterable[str]) -> list[Problem]:
-        """Return those of the named columns whose role is still a question, though they would be published."""
+        """Return those of the named columns whose role is still a question, though they would be published.
+
+        A question that does not say which key it is about may be about the role.
+        """
         wanted = set(names)
         found = [
-            Problem(attribute.where, f"its role is undecided, and {attribute.role} is published")
+            Problem(
+                attribute.where,
+                f"a question in its `decide` names no key and may be about its role, and {attribute.role} is published"
+                if unclear(attribute.decide, "role", column=True)
+                else f"its role is undecided, and {attribute.role} is published",
+            )
             for attribute in self.published
-            if attribute.name in wanted and any(item.partition(":")[0].strip() == "role" for item in attribute.decide)
+            if attribute.name in wanted and asks_about(attribute.decide, "role", column=True)
         ]
         return [*found[:-1], *(replace(last, hint=_DECIDE_ROLE) for last in found[-1:])]  # said once, for all
 
     def undecided_person(self) -> list[Problem]:
-        """Return a problem where people would be counted by a key that is still a question."""
+        """Return a problem where people would be counted by a key that is, or may be, still a question."""
         if not self.person_in_question:
             return []
         rule = "the key by which people are counted is still a question"
         hint = "delete the question from `decide`, or the key if it is not one; --undecided publishes anyway"
+        if unclear(self.decide, "person"):
+            rule = "a question in `decide` names no key and may be about the one by which people are counted"
+            hint = "delete it once it is decided, or begin it with the key it is about, as in population: ...; "
+            hint += "--undecided publishes anyway"
         return [Problem("person", rule, hint)]
 
     def refuse_data_domains(self, names: Sequence[str]) -> None:
@@ -366,9 +375,11 @@ class Schema:
         found = []
         for attribute in map(self.__getitem__, names):
             if alike := _alike_values(attribute):
-                rule = f"{alike} values differ from another only in {_SPELLING}, and would count as different values"
+                rule = (
+                    f"{len(alike)} values differ from another only in {_SPELLING}, and would count as different values"
+                )
                 hint = "same = { value = [other spellings of it] }, and list the value once"
-                found.append(Problem(attribute.where, rule, hint, count=alike))
+                found.append(Problem(attribute.where, rule, hint, count=len(alike), values=tuple(alike)))
             if spelt := _alike_missing(attribute):
                 differs = count_of(len(spelt), "text that means missing differs", "texts that mean missing differ")
                 rule = f"{differs} from a listed value only in {_SPELLING}, and would count as another value"
@@ -457,12 +468,14 @@ def _of_values(attribute: Attribute) -> list[Problem]:
     return found
 
 
-def _alike_values(attribute: Attribute) -> int:
-    """Return how many listed values are spelled like another, but for case, blanks and forms of a letter."""
+def _alike_values(attribute: Attribute) -> list[str]:
+    """Return the listed values that are spelled like another, but for case, blanks and forms of a letter."""
     if not isinstance(attribute.domain, Values):
-        return 0
-    times = Counter(map(plain_spelling, attribute.domain.names))
-    return sum(many for many in times.values() if many > 1)
+        return []
+    plain = [plain_spelling(name) for name in attribute.domain.names]
+    times, first = Counter(plain), {text: at for at, text in reversed([*enumerate(plain)])}
+    alike = sorted((first[text], at) for at, text in enumerate(plain) if times[text] > 1)
+    return [attribute.domain.names[at] for _, at in alike]
 
 
 def _alike_missing(attribute: Attribute) -> list[str]:

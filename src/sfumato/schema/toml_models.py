@@ -215,8 +215,10 @@ For the whole table
   rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
                                differentially private tables that would be mostly noise are refused by it
   source = "public"            for every column that does not say otherwise; see below
-  decide = ["..."]             questions about the whole table that a person has yet to answer; while one is about
-                               `person` and a key is named, publish refuses (unless --undecided)
+  decide = ["..."]             questions about the whole table that a person has yet to answer, each as "key: question".
+                               While one is about `person` and a key is named, publish refuses (unless --undecided).
+                               One that names no known key may be about any: it is taken to be about `person`,
+                               and in a column about its role
 
 For each column: [attribute.NAME]
   role     "quasi"       an outsider could know it of a person: it is made coarser
@@ -236,7 +238,7 @@ Which values there may be (one of these)
   range = [0, 100]             numeric: from 0 up to but not including 100; date: ["2004-01-01", "2025-01-01"],
                                the day after the last
   step = 1                     width of a cell of the range; "0.5" for a half; for dates whole days, or
-                               "month", "quarter", "year", "decade"
+                               "month", "quarter", "year", "decade". The range is a whole number of steps
   edges = [0, 1, 10, 100]      numeric: cells of unequal width
   values = ["d", "m", "w"]     nominal or ordered, in their order; or values = "file.csv", one to a line
 

@@ -940,3 +940,17 @@ def test_dates_of_a_spreadsheet_beside_dates_in_texts_are_drafted_as_dates(tmp_p
     texts = pl.DataFrame({"born": [str(cell) for cell in cells], "sex": ["m", "f"] * 200})
     texts.write_csv(tmp_path / "texts.csv")  # here nothing tells the two apart, and one format reads one of them
     assert loaded(draft(tmp_path / "texts.csv"), tmp_path)["born"].kind == "nominal"
+
+
+def test_values_in_several_spellings_are_named_in_the_comment_unless_they_are_names(tmp_path) -> None:
+    results = ["Pos", "pos", "NEG", "neg", "open", "Open.", "void", "VOID", "late"] * 20
+    text = draft(pl.DataFrame({"result": results}))
+    schema = loaded(text, tmp_path)
+    (asked,) = asked_of(schema, "result", "same")
+    assert "(the comment at `values` names some)" in asked
+    assert "; one value? NEG and neg; one value? Open. and open; one value? Pos and pos\n" in text
+    (problem,) = schema.with_roles(sensitive=["result"]).alike_spellings(["result"])
+    assert problem.values == ("NEG", "neg", "Open.", "open", "Pos", "pos", "VOID", "void")
+    assert "neg" not in str(problem)
+    people = ["Mary Miller", "mary miller", "Peter Smith", "John Brown", "Anna Jones", "Emma Clark", "other"] * 20
+    assert "one value?" not in draft(pl.DataFrame({"result": people, "sex": ["f", "m"] * 70}))

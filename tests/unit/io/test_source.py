@@ -321,7 +321,7 @@ def test_directories_options_and_mixed_globs(tmp_path) -> None:
 
 def test_frames_with_duplicate_or_odd_columns() -> None:
     twice = pd.DataFrame([[1, 2]], columns=["age", "age"])
-    with pytest.raises(ReadError, match="1 column name that occurs twice"):
+    with pytest.raises(ReadError, match=r"1 column name that occurs twice: age \(columns 1, 2\)"):
         read(twice, SCHEMA)
     arrow = pa.table([pa.array([1]), pa.array([2])], names=["age", "age"])
     with pytest.raises(ReadError, match="1 column name that occurs twice"):
@@ -355,6 +355,19 @@ def test_one_wrong_byte_is_read_or_refused(tmp_path_factory, at: int, byte: int)
     path = tmp_path_factory.mktemp("fuzz") / "t.csv"
     path.write_bytes(GOOD[:at] + bytes([byte]) + GOOD[at + 1 :])
     check(path, SCHEMA)
+
+
+def test_columns_that_share_a_name_are_named_unless_the_line_may_be_a_row(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("town,age,town,age,sex\nUlm,31,Ulm,32,f\nBonn,45,Ulm,46,m\n")
+    with pytest.raises(ReadError, match=r"twice: age \(columns 2, 4\); town \(columns 1, 3\)\. Hint: give each"):
+        open_csv(path, header=True)
+    with pytest.raises(ReadError, match=r"twice: columns 2, 4; columns 1, 3\. Hint") as guessed:
+        open_csv(path)
+    assert "town" not in str(guessed.value)
+    path.write_text(",".join(["a", "b", "c", "d", "e", "f"] * 7) + "\n")
+    with pytest.raises(ReadError, match=r"a \(columns 1, 7, 13, 19, 25\); .*; 1 more\. Hint"):
+        open_csv(path, header=True)
 
 
 def test_a_header_of_many_names_takes_time_in_proportion(tmp_path) -> None:

@@ -98,3 +98,12 @@ def test_a_code_for_no_answer_is_taken_out_of_a_mask():
     listed = {"zip": {**columns["zip"], "values": ["10115", "10117", "99999"]}}
     with pytest.raises(sf.SchemaError, match="also declared missing"):
         sf.Schema.parse({"name": "t", "attribute": listed})
+
+
+def test_codes_with_a_blank_are_masked_where_they_are_listed():
+    column = {"role": "quasi", "mask": {"length": 7, "alphabet": "0123456789 ABC"}}
+    with pytest.raises(sf.SchemaError, match=r"\(\"3511 AA\"\) are listed in `values` beside the mask"):
+        Schema.parse({"name": "t", "attribute": {"postcode": column}})
+    listed = {"role": "quasi", "mask": {"length": 7}, "values": ["3511 AA", "3511 AB", "3512 AA"]}
+    postcode = Schema.parse({"name": "t", "attribute": {"postcode": listed}})["postcode"]
+    assert "3511 A*" in postcode.tree.names

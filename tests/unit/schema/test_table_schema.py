@@ -221,3 +221,40 @@ def test_names_are_looked_up_and_not_searched_for() -> None:
     assert "other" not in schema
     with pytest.raises(ParameterError, match=r"c99, \.\.\."):
         schema["other"]
+
+
+_KEYED = {"name": "t", "person": "mrn", "attribute": {"a": {"role": "quasi", "values": ["x"]}}}
+
+
+@pytest.mark.parametrize("question", ["person: is it?", " PERSON : is it?", "is mrn it?", "who: is it?"])
+def test_a_question_about_the_key_is_open_however_it_is_written(question):
+    asked = Schema.parse({**_KEYED, "decide": [question]})
+    assert asked.person_in_question
+    assert [problem.path for problem in asked.undecided_person()] == ["person"]
+    known = Schema.parse({**_KEYED, "decide": ["Population: who are they?", "rows-per-person: all?"]})
+    assert not known.person_in_question
+    assert known.undecided_person() == []
+
+
+@pytest.mark.parametrize("question", ["rows_per_person: 1?", "Rows_per_person: 1?", "Rows per person: 1?", "1?"])
+def test_a_question_about_rows_leaves_the_unit_open_however_it_is_written(question):
+    data = {"name": "t", "rows_per_person": 1, "attribute": {"a": {"role": "quasi", "values": ["x"]}}}
+    assert Schema.parse(data).unit == "person"
+    assert Schema.parse({**data, "decide": ["Duplicates: are they?"]}).unit == "person"
+    assert Schema.parse({**data, "decide": [question]}).unit == "row"
+
+
+@pytest.mark.parametrize("question", ["role: is it?", "Role: is it?", "ROLE :is it?", "role", "quasi or other?"])
+def test_a_question_about_a_role_is_open_however_it_is_written(question):
+    column = {"role": "quasi", "values": ["x"]}
+    asked = Schema.parse({"name": "t", "attribute": {"a": {**column, "decide": [question]}}})
+    assert [problem.path for problem in asked.undecided_roles(["a"])] == ["attribute.a"]
+    known = Schema.parse({"name": "t", "attribute": {"a": {**column, "decide": ["Groups: which?", "range"]}}})
+    assert known.undecided_roles(["a"]) == []
+
+
+def test_a_question_without_a_key_is_told_apart_in_what_is_said():
+    said = Schema.parse({**_KEYED, "decide": ["is mrn it?"]}).undecided_person()[0]
+    assert "names no key" in said.rule
+    both = Schema.parse({**_KEYED, "decide": ["is mrn it?", "Person: is it?"]}).undecided_person()[0]
+    assert both.rule == "the key by which people are counted is still a question"
