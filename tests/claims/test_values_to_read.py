@@ -130,10 +130,7 @@ def test_values_moved_to_the_ends_of_a_range_are_said_to_be(mechanism, source, t
     for name, moved in {"age": True, "pay": True, "ill": False}.items():
         column = text.split(f"### {name}\n")[1].split("\n### ")[0].split("\n## ")[0]
         assert ("cells at the ends may also stand for values beyond it" in column) is moved, name
-    assert (
-        "a number alone is that number, rounded down where the data had decimals; not so at the ends of a column whose values were moved there"
-        in text
-    )
+    assert "a number alone is that number, rounded down where the data had decimals; not so at the ends of a column whose values were moved there" in text
     sf.report(None, tmp_path / "page.html", release=release, audience="public")
     assert "age, pay: values outside the range" in (tmp_path / "page.html").read_text()
     for told in (release, sf.Release.load(tmp_path / "out")):
