@@ -2,8 +2,8 @@
 
 `Values` lists them in leaf order; `Grid` cuts a half-open numeric range into equal cells;
 `Edges` cuts it at given points; `Days` is a range of calendar days or months. A code is `floor((x - low) / step)` of
-the value's decimal text, so 0.3 on a grid of 0.1 is cell 3 on every machine. All cells of a grid have one width; a
-schema file whose range is no multiple of its step is refused.
+the value's decimal text, so 0.3 on a grid of 0.1 is cell 3 on every machine. Where the range is not a multiple of the
+step, the last cell is as wide as the others and reaches past the range.
 """
 
 from __future__ import annotations

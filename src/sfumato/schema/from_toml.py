@@ -26,7 +26,6 @@ from sfumato.schema.domain import (
     Grid,
     Values,
     decimal_or_none,
-    decimal_text,
     value_text,
 )
 from sfumato.schema.formats import NumberForm, format_problem
@@ -247,18 +246,7 @@ class _Builder:
         if size > CODES_LIMIT:
             self.problem("range", f"has {size} grid cells, more than 2^31", "use a larger step")
             return None
-        grid = Grid(low, step=step, size=size)
-        if Fraction(grid.high) != Fraction(high):
-            near = [decimal_text(grid.edge(cells)) for cells in (size - 1, size) if cells]
-            self._part_of_a_step(f"step {decimal_text(step)}", [f"[{decimal_text(low)}, {end}]" for end in near])
-            return None
-        return grid
-
-    def _part_of_a_step(self, step: str, near: Sequence[str]) -> None:
-        """Refuse a range whose last cell would be narrower than the others, or hold values beyond its end."""
-        rule = f"is not a whole number of cells of {step}, so its last cell would reach past its end"
-        hint = f"range = {' or '.join(near)}, or another step" if near else "another step"
-        self.problem("range", rule, hint)
+        return Grid(low, step=step, size=size)
 
     def _widths(
         self, domain: Domain, given: Sequence[Any], missing: str | None
@@ -332,20 +320,9 @@ class _Builder:
             days = Days(first, step=months, size=size, months=True)
         else:
             days = Days(first, step=step, size=-((first - after).days // step))
-            if (after - first).days % step:
-                ends = [first + dt.timedelta(days=cells * step) for cells in self._near_cells(first, after, step)]
-                near = [f'["{first.isoformat()}", "{end.isoformat()}"]' for end in ends]
-                self._part_of_a_step(count_of(step, "day"), near)
-                return None, None, False
         if file.dates is not None:
             return days, builders.calendar(days, file.dates, missing), True
         return days, default_tree(days, "date", missing), False
-
-    @staticmethod
-    def _near_cells(first: dt.date, after: dt.date, step: int) -> list[int]:
-        """Return the whole numbers of cells next to the range, of those that the calendar has."""
-        cells, most = (after - first).days // step, (dt.date.max - first).days // step
-        return [number for number in (cells, cells + 1) if 0 < number <= most]
 
     def _day(self, value: Any) -> dt.date | None:
         if isinstance(value, dt.datetime):

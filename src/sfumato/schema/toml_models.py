@@ -238,7 +238,8 @@ Which values there may be (one of these)
   range = [0, 100]             numeric: from 0 up to but not including 100; date: ["2004-01-01", "2025-01-01"],
                                the day after the last
   step = 1                     width of a cell of the range; "0.5" for a half; for dates whole days, or
-                               "month", "quarter", "year", "decade". The range is a whole number of steps
+                               "month", "quarter", "year", "decade". Where the range is no whole number
+                               of steps, the last cell reaches past its end
   edges = [0, 1, 10, 100]      numeric: cells of unequal width
   values = ["d", "m", "w"]     nominal or ordered, in their order; or values = "file.csv", one to a line
 

@@ -32,12 +32,12 @@ def encoded(column: Attribute, values: pl.Series, *, padded: bool = False) -> li
 ATTRIBUTES = {
     "age": attribute(kind="numeric", range=[17, 91]),
     "age clamped": attribute(kind="numeric", range=[17, 91], clamp=True, missing=["?", "99"]),
-    "wide steps": attribute(kind="numeric", range=[-10, 95], step=7, missing="suppress"),
+    "wide steps": attribute(kind="numeric", range=[-10, 90], step=7, missing="suppress"),
     "tenths": attribute(kind="numeric", range=["-0.3", "1.2"], step="0.1", missing=["-9", "0.05"]),
     "thirds": attribute(kind="numeric", range=["0.1", "10"], step="0.3"),
     "millions": attribute(kind="numeric", range=[0, 10**7], step="0.5"),
     "beyond floats": attribute(kind="numeric", range=[0, 10**15], step=10**9, clamp=True),
-    "beyond doubles": attribute(kind="numeric", range=[0, "12345679000000000000"], step=10**12),
+    "beyond doubles": attribute(kind="numeric", range=[0, "12345678901234567890"], step=10**12),
     "edges": attribute(kind="numeric", edges=[0, "0.1", 1, 10, 1000], missing=["-1"]),
     "listed numbers": attribute(kind="numeric", values=["1", "2.5", "10"], missing=["0"]),
     "grades": attribute(kind="ordered", values=["low", "mid", "high"], other="Other"),
@@ -55,7 +55,7 @@ ATTRIBUTES = {
     "comma": attribute(kind="numeric", range=["-0.3", "1.2"], step="0.1", decimal=",", missing=["-9", "k.A."]),
     "comma on whole cells": attribute(kind="numeric", range=[0, 100], decimal=",", missing=["99"]),
     "comma and edges": attribute(kind="numeric", edges=[0, "0.1", 1, 10, 1000], decimal=",", clamp=True),
-    "weeks": attribute(kind="date", range=["2019-12-30", "2021-01-04"], step=7, clamp=True, missing="suppress"),
+    "weeks": attribute(kind="date", range=["2019-12-30", "2021-01-01"], step=7, clamp=True, missing="suppress"),
 }
 TEXTS = [
     *("39", " 39", "39 ", "+39", "39.0", "39.00", "039", "17", "16.9999999999999999999", "90.9999999999999999999"),

@@ -183,9 +183,7 @@ COMMAS = {
     "edges": attribute(kind="numeric", edges=[0, "0.5", 10, 100], decimal=",", missing=["0,5", "10"]),
     "many edges": attribute(kind="numeric", edges=list(range(101)), decimal=",", missing=["0,5", "10"]),
     "many edges, points": attribute(kind="numeric", edges=list(range(101)), missing=["0.5", "10"]),
-    "no double": attribute(
-        kind="numeric", range=["0.1234567890123456", "10.0234567890123456"], step="0.1", clamp=True, missing=["9.5"]
-    ),
+    "no double": attribute(kind="numeric", range=["0.1234567890123456", "10"], step="0.1", clamp=True, missing=["9.5"]),
 }
 
 
@@ -364,7 +362,7 @@ def test_many_edges_on_a_file(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x\n1\n5\n7\n", encoding="utf-8")
     described = schema(kind="numeric", edges=list(range(100)))
     assert read(tmp_path / "t.csv", described).codes("x").ravel().tolist() == [1, 5, 7]
-    described = schema(kind="numeric", range=["0.1234567890123456", "10.0234567890123456"], step="0.1")
+    described = schema(kind="numeric", range=["0.1234567890123456", "10"], step="0.1")
     assert read(tmp_path / "t.csv", described).codes("x").ravel().tolist() == [8, 48, 68]
 
 

@@ -23,7 +23,7 @@ KINDS = {
     "named": {"kind": "numeric", "range": [0, 6], "hierarchy": {"young": [0, 1, 2], "old": [3, 4, 5]}},
     "days": {"kind": "date", "range": ["2020-01-01", "2020-04-01"], "missing": ["-"]},
     "months": {"kind": "date", "range": ["2020-01-01", "2021-03-01"], "dates": ["month", "year"]},
-    "weeks": {"kind": "date", "range": ["2020-01-01", "2020-06-03"], "step": 7},
+    "weeks": {"kind": "date", "range": ["2020-01-01", "2020-06-01"], "step": 7},
     "rank": {"kind": "ordered", "values": list("abcdefgh"), "missing": ["?"]},
     "rank tree": {"kind": "ordered", "hierarchy": {"first": ["a", "b", "c"], "last": ["d", "e"], "own": ["f"]}},
     "flat": {"kind": "nominal", "values": list("abcdefg")},

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
-import tomllib
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, strategies as st
 
 from sfumato.errors import SchemaError
 from sfumato.schema import Days, Edges, Grid, Schema, Values
@@ -38,10 +35,11 @@ DATE = {"kind": "date"}
         ({"range": [17, 91]}, Grid(Decimal(17), step=Decimal(1), size=74)),
         ({"range": [0, 1], "step": 0.1}, Grid(Decimal(0), step=Decimal("0.1"), size=10)),
         ({"range": ["-0.3", "0.3"], "step": "0.1"}, Grid(Decimal("-0.3"), step=Decimal("0.1"), size=6)),
-        ({"range": [0, 12], "step": 3}, Grid(Decimal(0), step=Decimal(3), size=4)),
-        ({"range": [0, 100], "step": 100}, Grid(Decimal(0), step=Decimal(100), size=1)),
-        ({"range": [0, "1.2"], "step": "0.3"}, Grid(Decimal(0), step=Decimal("0.3"), size=4)),
+        ({"range": [0, 10], "step": 3}, Grid(Decimal(0), step=Decimal(3), size=4)),  # the last cell is partly outside
+        ({"range": [0, 1], "step": 100}, Grid(Decimal(0), step=Decimal(100), size=1)),
+        ({"range": [0, 1], "step": "0.3"}, Grid(Decimal(0), step=Decimal("0.3"), size=4)),
         ({"range": [-(2**30), 2**30 - 1]}, Grid(Decimal(-(2**30)), step=Decimal(1), size=2**31 - 1)),
+        ({"range": ["0", "3.0000000000000000000000000001"]}, Grid(Decimal(0), step=Decimal(1), size=4)),
         ({"edges": [0, 0.5, "10"]}, Edges((Decimal(0), Decimal("0.5"), Decimal(10)))),
         ({"values": [1, 2.5, 10]}, Values(("1", "2.5", "10"))),
         ({"hierarchy": {"low": [1, 2], "high": [3]}}, Values(("1", "2", "3"))),
@@ -57,52 +55,15 @@ def test_numeric_domains(table, domain):
         ({"range": ["2024-02-01", "2024-03-01"]}, 29),
         ({"range": ["2023-02-01", "2023-03-01"]}, 28),
         ({"range": [dt.date(1900, 2, 1), dt.date(1900, 3, 1)]}, 28),
-        ({"range": ["2020-01-01", "2020-01-15"], "step": 7}, 2),
+        ({"range": ["2020-01-01", "2020-01-09"], "step": 7}, 2),
         ({"range": ["2020-01-01", "2021-01-01"], "dates": ["month"]}, 366),
-        ({"range": ["0001-01-01", "9999-12-31"], "step": 3_652_058}, 1),
+        ({"range": ["0001-01-01", "9999-12-31"], "step": 3_000_000}, 2),
     ],
 )
 def test_date_domains(table, size):
     x = parse(**DATE, **table)
     assert isinstance(x.domain, Days)
     assert x.size == size
-
-
-@pytest.mark.parametrize(
-    ("kind", "ends", "step", "hint"),
-    [
-        (NUMERIC, [0, 100], 30, "range = [0, 90] or [0, 120], or another step"),
-        (NUMERIC, [0, 1], 100, "range = [0, 100], or another step"),
-        (NUMERIC, [0, 1], "0.3", "range = [0, 0.9] or [0, 1.2], or another step"),
-        (NUMERIC, [0, "3.0000000000000000000000000001"], 1, "range = [0, 3] or [0, 4], or another step"),
-        (
-            DATE,
-            ["2020-01-01", "2020-01-09"],
-            7,
-            'range = ["2020-01-01", "2020-01-08"] or ["2020-01-01", "2020-01-15"], or another step',
-        ),
-        (DATE, ["0001-01-01", "9999-12-31"], 3_000_000, 'range = ["0001-01-01", "8214-09-22"], or another step'),
-        (DATE, ["9999-12-01", "9999-12-31"], 31, "another step"),
-    ],
-)
-def test_a_range_that_cuts_a_cell_is_refused_with_the_nearest_ones(kind, ends, step, hint):
-    # Its last cell would read values beyond the end of the range: 119 as [90-120) of [0, 100).
-    with pytest.raises(SchemaError) as refused:
-        parse(**kind, range=ends, step=step)
-    (problem,) = refused.value.problems
-    assert (problem.path, problem.hint) == ("attribute.x.range", hint)
-    for near in re.findall(r"\[[^]]*\]", hint):
-        parse(**kind, range=tomllib.loads(f"range = {near}")["range"], step=step)
-
-
-@given(st.integers(-50, 50), st.integers(1, 200), st.integers(1, 40), st.integers(-20, 300))
-def test_no_number_is_read_beyond_the_range(low, width, step, number):
-    try:
-        domain = parse(**NUMERIC, range=[low, low + width], step=step).domain
-    except SchemaError:
-        assert width % step
-        return
-    assert (domain.code(str(number)) is not None) == (low <= number < low + width)
 
 
 @pytest.mark.parametrize(
