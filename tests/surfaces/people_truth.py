@@ -11,7 +11,7 @@ import re
 import statistics
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.surfaces.messy_tables import Messy, Row
@@ -176,6 +176,19 @@ def alone_with(messy: Messy) -> int:
     return len({person for people in whose.values() if len(people) == 1 for person in people})
 
 
+def alone_on_all(messy: Messy, classes: Mapping[tuple[str, ...], Sequence[Row]] | None = None) -> int:
+    """How many people have a combination of all published columns that nobody else has: of the file, or of classes."""
+    published = [one.name for one in sf.Schema.parse(tomllib.loads(messy.schema)).published]
+    carried = [name for name in published if name not in messy.quasi]
+    groups = {(): messy.rows} if classes is None else classes
+    whose = defaultdict(set)
+    for label, rows in groups.items():
+        for row in rows:
+            held = tuple(row.cells[name] for name in (published if classes is None else carried))
+            whose[label, held].add(row.person)
+    return len({person for people in whose.values() if len(people) == 1 for person in people})
+
+
 def lacking(messy: Messy, name: str) -> int:
     """How many people have a row without a value of a column."""
     return len({row.person for row in messy.rows if row.cells[name] is None})
@@ -213,6 +226,13 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
             ),
         ),
         (rf"^{_N} of {_N} people (?:is|are) unique on", lambda n, of: (n, of) == (alone_with(messy), people)),
+        (
+            rf"^{_N} of {_N} people (?:has|have) a combination of all published columns that nobody else has",
+            lambda n, of: (
+                of == people
+                and n in {alone_on_all(messy), None if truth is None else alone_on_all(messy, truth.classes)}
+            ),
+        ),
         # What a draft proposes: the line is a comment, and its number is the one its words explain.
         (r"rows_per_person = (\d+) # says that each row is a different person", lambda n: n == 1),
         (r"rows_per_person = (\d+) # keeps at most that many rows of each person", lambda n: n == 1),
