@@ -36,6 +36,7 @@ _TERM = re.compile("|".join(map(re.escape, _TERMS)))
 _PHRASES = (
     ("a quasi-identifier and another column", "a column that others may know and another one"),
     ("sweep other methods", "compare other methods"),
+    ("everybody's exact quasi-identifiers", "the exact values of everybody that others may know"),
     ("removing all quasi-identifiers", "removing every column that others may know"),
 )
 _UNIT = re.compile(r"(?<=\d) nats\b")

@@ -29,6 +29,9 @@ def test_a_term_follows_plain_words_where_it_is_first_named():
         "Mind the gain in guessing a private value (inference gain) of 0.1; the gain in guessing a private value is "
         "an estimate. A utility loss of 0.21."
     )
+    said = "they publish everybody's exact quasi-identifiers, so that anyone can tell"
+    assert plainly(said) == "they publish the exact values of everybody that others may know, so that anyone can tell"
+    assert page_words("fewer or coarser quasi-identifiers") == "fewer or coarser columns that others may know"
 
 
 @pytest.mark.parametrize("name", ATTACKED)
