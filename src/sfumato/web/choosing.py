@@ -390,12 +390,19 @@ def _unmakeable(schema: Any, mechanisms: Sequence[Any]) -> list[dict[str, Any]]:
         except SfumatoError as error:
             public = isinstance(error, sf.SchemaError)  # a range that is not public, rows of a person without a bound
             target = isinstance(error, ParameterError) and error.name == "target"
-            why = "needs a column to be predicted" if target else "" if public else page_words(plainly(str(error)))
+            why = "needs a column to be predicted" if target else "" if public else _why_not(error)
             held = found.setdefault(
                 plain_name(mechanism) or type(mechanism).__name__, {"releases": 0, "public": public, "why": why}
             )
             held["releases"] += 1
     return [{"plain": name, **held} for name, held in found.items()]
+
+
+def _why_not(error: SfumatoError) -> str:
+    """Return why a method cannot be used, in the words of a page; which method it is stands beside it."""
+    if not isinstance(error, ParameterError):
+        return page_words(plainly(str(error)))
+    return plainly(page_words(error.rule) + (f". {page_sentence(error.hint)}" if error.hint else ""))
 
 
 def _named(point: Mapping[str, Any]) -> dict[str, Any]:

@@ -63,6 +63,11 @@ _CLICKS = (  # what the schema file or the command line would be given, as what 
         re.compile(r"rows_per_person = m takes m rows for one person"),
         "say there how many rows one person has at most",
     ),
+    (re.compile(r"rows_per_person = 1 keeps"), "“keep at most 1”, on Who is a row, keeps"),
+    (
+        re.compile(r"give these columns coarser values or the role quasi, drop one of them"),
+        "on Describe, give these columns wider steps or groups, or leave one of them out",
+    ),
     (re.compile(r"name (it|them) in `person`"), r"choose \1 on Who is a row"),
     (
         re.compile(r"name the `person` in a column of its own"),

@@ -14,6 +14,7 @@ from sfumato.errors import Problem, SchemaError
 from sfumato.web import questions
 from sfumato.web.app import _templates
 from sfumato.web.choosing import _refusal
+from sfumato.web.wording import page_sentence
 
 VISITS = "visit_no,patient,age,town,ill\n" + "".join(
     f"V{at},H{at // 3},{20 + at // 3 % 50},{'abc'[at // 3 % 3]},{'xyz'[at % 3]}\n" for at in range(240)
@@ -136,3 +137,20 @@ def test_only_as_many_columns_are_spoken_of_as_there_are():
     one, two = light({**held, "unchanged": ["pay"]}), light({**held, "unchanged": ["pay", "day"]})
     assert "unless you tick it on Publish: give this column wider steps or groups, or leave it out." in one
     assert "unless you tick it on Publish: give these columns wider steps or groups, or leave some of them out." in two
+
+
+def test_what_cannot_be_made_of_people_with_several_rows_names_what_is_clicked(web, base):
+    web.post(f"{base}/person", data={"person": "patient", "rows": "all", "population": "clinic"}, headers=HOME)
+    before = checked(web, base)["toml"].partition("[attribute.ill]")[0]
+    private = '[attribute.ill]\nrole = "sensitive"\nvalues = ["x", "y", "z"]\n'
+    web.post(f"{base}/schema", data={"toml": before + private}, headers=HOME)
+    data = asked(web, f"{base}/compare", lambda data: data["cannot"])
+    (why,) = {one["why"] for one in data["cannot"]["sweeps"]["tradeoff-buckets"]}
+    assert why.startswith("a person may have several rows, which this method would count as several people. “keep at")
+    assert not [sign for sign in ("mechanism", "rows_per_person", "Hint", " = ") if sign in why]
+
+
+def test_many_unique_rows_are_explained_by_what_is_clicked():
+    hint = "give these columns coarser values or the role quasi, drop one of them, or allow it with "
+    said = page_sentence(f"{hint}allow_fingerprints=True (--allow-fingerprints)")
+    assert said == "On Describe, give these columns wider steps or groups, or leave one of them out."
