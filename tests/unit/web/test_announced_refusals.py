@@ -117,9 +117,11 @@ def test_the_checklist_says_before_it_that_a_key_which_repeats_will_be_refused(w
 
 
 def test_a_refusal_on_publish_keeps_its_hint_and_links_to_who_is_a_row(web, base):
-    web.post(f"{base}/publish", data={"method": "mondrian", "k": "3", "name": "one", "confirm": "yes"}, headers=HOME)
+    form = {"method": "mondrian", "k": "3", "name": "one", "confirm": "yes", "format": "xlsx"}
+    web.post(f"{base}/publish", data=form, headers=HOME)
     data = asked(web, f"{base}/publish", lambda data: data["run"] is not None and data["run"]["state"] != "running")
     assert data["run"]["state"] == "refused"
+    assert '<option value="xlsx" selected>' in web.get(f"{base}/publish?{METHOD}").text  # not CSV all of a sudden
     assert data["refusal"]["person"]
     assert "on Who is a row" in data["refusal"]["hint"]
     assert "not a person" in data["refusal"]["hint"]
