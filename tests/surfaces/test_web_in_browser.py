@@ -29,6 +29,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 
 expect.set_options(timeout=WAIT)
 
+TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 TOWNS = ("Köln", "Bonn", "Aachen", "Düren", "Neuss")
 ILLS = ("Asthma", "Grippe", "Migräne", "Diabetes", "unbekannt")
 
@@ -187,8 +188,17 @@ def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, sp
         counted(page)
         page.goto(inspected.split("/inspect")[0] + "/publish?method=mondrian&k=4&l=2")
         expect(page.locator(".checklist .yes").first).to_be_visible()
-        command = page.locator("#command").inner_text().replace("--format csv", "--format xlsx")
         page.select_option("[name=format]", label="Excel")
+        page.uncheck("input[type=checkbox][name=page]")
+        page.fill("input[name=name]", "other")
+        shown = page.locator("#command")
+        expect(shown).to_contain_text("--format xlsx")
+        expect(shown).not_to_contain_text("--page")
+        expect(shown).to_contain_text("-o releases/other ")
+        page.fill("input[name=name]", "release-1")
+        page.check("input[type=checkbox][name=page]")
+        command = shown.inner_text()
+        assert "--page page-release-1.html" in command
         page.check("[name=confirm]")
         sent_once(page, page.locator('button:text-is("Publish")'))
         page.wait_for_selector(".release", timeout=WAIT)
@@ -201,6 +211,9 @@ def test_a_messy_file_becomes_a_release_that_its_command_makes_again(browser, sp
         opened.value.close()
         page.click("text=Approval record")
         expect(page.locator("main")).to_contain_text("at least 4 people")
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert page.evaluate(TOO_WIDE) <= 0
+        page.set_viewport_size({"width": 1280, "height": 900})
         page.click("nav >> text=Again")
         expect(page.locator("main")).to_contain_text("release-1")
 
@@ -396,13 +409,21 @@ def test_every_sample_and_a_broken_file_are_shown_without_a_fault(browser, space
         expect(page.locator("[role=alert]:visible")).to_be_visible()
         expect(page.locator("main")).to_contain_text("Read it another way")
         broken = page.url
-        for width in (1440, 1024, 800):
+        for width in (1440, 1024, 800, 390):
             page.set_viewport_size({"width": width, "height": 900})
             for where in [f"{home}/", *pages, pages[0].replace("describe", "file")]:
                 page.goto(where)
-                wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                assert page.evaluate(wide) <= 0, (width, where)
+                assert page.evaluate(TOO_WIDE) <= 0, (width, where)
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(pages[0].replace("describe", "file"))
+        middles = [middle(page.locator(part)) for part in ("[name=header]", "form.row button:text-is('Read again')")]
+        assert abs(middles[0] - middles[1]) < 2  # what stands in one line stands at one height
     accessible(browser, address, [broken, *pages])
+
+
+def middle(found):
+    box = found.bounding_box()
+    return box["y"] + box["height"] / 2
 
 
 @pytest.mark.full

@@ -48,7 +48,7 @@ from sfumato.web.publishing import Publishing
 from sfumato.web.released import Released
 from sfumato.web.samples import SAMPLES, sample_project
 from sfumato.web.screens import Screens
-from sfumato.web.wording import attack_plainly, attack_tried, axis_plainly, page_words, said_on_page
+from sfumato.web.wording import attack_plainly, attack_tried, axis_plainly, page_sentence, page_words, said_on_page
 from sfumato.web.workspace import Project, Workspace, safe_name
 
 COOKIE = "sfumato"
@@ -140,6 +140,7 @@ def _templates() -> Environment:
     there.filters["shown"] = visible
     there.filters["shown_lines"] = lambda text: visible(text, keep="\n")
     there.filters["page_words"] = page_words
+    there.filters["page_sentence"] = page_sentence
     there.filters["column"] = lambda path: str(path).removeprefix("attribute.")
     there.filters["axis"] = axis_plainly
     there.filters["attacked"] = attack_plainly

@@ -20,7 +20,7 @@ from sfumato.web.policies import basis_of, broken, judged, policy_lines, policy_
 from sfumato.web.questions import open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.screens import Screens
-from sfumato.web.wording import axis_plainly, method_plainly, page_words, plainly
+from sfumato.web.wording import axis_plainly, method_plainly, page_sentence, page_words, plainly
 from sfumato.web.workspace import Project
 
 # What an office asks for, with where it says so. A profile only fills in the fields.
@@ -227,6 +227,7 @@ class Choosing:
             "result": result,
             "stale": {} if latest is None else self.stale(project, latest),
             "refused": refused,
+            "unfit": _unfit(self.screens.checked(project)),
             "waiting": waiting,
             "policy": project.policy(),
             "presets": {name: _SWEEPS.get(name, preset.about) for name, preset in PRESETS.items()},
@@ -389,12 +390,19 @@ def _unmakeable(schema: Any, mechanisms: Sequence[Any]) -> list[dict[str, Any]]:
         except SfumatoError as error:
             public = isinstance(error, sf.SchemaError)  # a range that is not public, rows of a person without a bound
             target = isinstance(error, ParameterError) and error.name == "target"
-            why = "needs a column to be predicted" if target else "" if public else page_words(plainly(str(error)))
+            why = "needs a column to be predicted" if target else "" if public else _why_not(error)
             held = found.setdefault(
                 plain_name(mechanism) or type(mechanism).__name__, {"releases": 0, "public": public, "why": why}
             )
             held["releases"] += 1
     return [{"plain": name, **held} for name, held in found.items()]
+
+
+def _why_not(error: SfumatoError) -> str:
+    """Return why a method cannot be used, in the words of a page; which method it is stands beside it."""
+    if not isinstance(error, ParameterError):
+        return page_words(plainly(str(error)))
+    return plainly(page_words(error.rule) + (f". {page_sentence(error.hint)}" if error.hint else ""))
 
 
 def _named(point: Mapping[str, Any]) -> dict[str, Any]:
@@ -471,10 +479,20 @@ def _preset(run: Run) -> str:
     return words[words.index("--preset") + 1] if "--preset" in words[:-1] else "standard"
 
 
+def _unfit(checked: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the first problems of a file that can be read but does not fit its description."""
+    return [] if not checked or not checked["ok"] or checked["fits"] else list(checked["problems"][:_LISTED])
+
+
 def _refusal(run: Run) -> dict[str, Any]:
     answer = run.answer()
     if isinstance(answer, Mapping) and answer.get("message"):
-        return {"message": str(answer["message"]), "hint": str(answer.get("hint", ""))}
+        message, _, hint = str(answer["message"]).partition(" Hint: ")
+        hints = [str(answer.get("hint") or hint)]
+        if problems := answer.get("problems"):  # the hint of each stands in its problem
+            message = "\n".join(f"{one['path'].removeprefix('attribute.')}: {one['rule']}." for one in problems)
+            hints = list(dict.fromkeys(one["hint"] for one in problems))
+        return {"message": page_words(message), "hint": "\n".join(page_sentence(one) for one in hints if one)}
     with contextlib.suppress(OSError):
         lines = (run.folder / "err.txt").read_text("utf-8", "replace").strip().splitlines()
         if lines and run.state == "refused":

@@ -150,7 +150,7 @@ def person(form: Fields) -> Edit:
     rows, most = one(form, "rows"), whole(form, "most")
     population = one(form, "population")
     if rows == "most" and most is None:
-        raise ParameterError("most", "nothing", "must say how many rows of a person are kept", hint="1")
+        raise ParameterError("Keep at most", NOTHING, "no number of rows is given", hint="such as 1")
     keys: dict[str, Any] = {}
     if population:
         keys["population"] = population
@@ -161,8 +161,8 @@ def person(form: Fields) -> Edit:
     elif one(form, "unit") == "row":
         keys |= {"person": None, "rows_per_person": None}
     else:
-        hint = "a column, each row is a different person, or rows are not people"
-        raise ParameterError("unit", "nothing", "must say who a row is about", hint=hint)
+        hint = "choose the column by which a person is known, or one of the two answers where no column says it"
+        raise ParameterError("Who is a row about", NOTHING, "not answered yet", hint=hint)
     public = whole(form, "public_rows")
     keys["rows"] = public
     closed = ["population"] if population else []

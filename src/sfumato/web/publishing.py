@@ -252,6 +252,7 @@ class Publishing:
             "compared": self.choosing.compared(project),
             "comparing": any(run.state == "running" for run in runs_of(project.folder, "compare")),
             "free": self.free(project),
+            "format": _format_of(runs[0]) if runs and runs[0].state == "refused" else "",
             "checked": self.screens.checked(project) if project.schema_text() is not None else None,
             "releases": [self.release(project, path) for path in project.releases()],
             "elsewhere": self._known_elsewhere(project),
@@ -467,6 +468,11 @@ def refusal_of(answer: Any) -> dict[str, Any]:
 def overridden(words: Collection[str]) -> list[str]:
     """Return the checks that a command published against, in the words of the approval record."""
     return [check for flag, check in _ALLOWED.items() if f"--{flag}" in words]
+
+
+def _format_of(run: Run) -> str:
+    """Return the format of the files that a refused release was to have: it is proposed again."""
+    return next(iter(run.about.get("asked", {}).get("format", ())), "")
 
 
 def _flag_of(answer: Any) -> str:

@@ -130,9 +130,14 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
         "also": [],
     }
     if kind := unit_question(decision, keys):
-        return {**found, **_OF_UNIT.get(kind, {"keep": ""})}
+        return {**found, "words": _who_is_asked(decision) or found["words"], **_OF_UNIT.get(kind, {"keep": ""})}
     if not name:
-        return {**found, "words": _ABOUT_ROWS.get(topic, "").format(keys.get("person", "")) or found["words"]}
+        keep = (
+            f"Yes, \u201c{keys['population']}\u201d"
+            if topic == "population" and keys.get("population")
+            else found["keep"]
+        )
+        return {**found, "words": _ABOUT_ROWS.get(topic, "") or found["words"], "keep": keep}
     if topic == "role":
         role = str(keys.get("role", "other"))
         free = "free text" in decision.question and role != "identifier"
@@ -197,6 +202,21 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
     if topic in ("format", "decimal", "thousands", "units"):
         return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}
     return found
+
+
+def _who_is_asked(decision: Decision) -> str:
+    """Return the question who a row is about without the answers that a file takes; nothing for any other question."""
+    if not decision.question.startswith("who is a row about?"):
+        return ""
+    repeats = decision.question.partition("columns that repeat like a key: ")[2]
+    words = "Who is a row about? A column may say it, or each row is a different person, or rows are not people."
+    return words + (f" These columns repeat as a key does: {repeats}." if repeats else "")
+
+
+def asks_who(text: str) -> bool:
+    """Say whether a question about who a row is about is open."""
+    keys = keys_of(text)
+    return any(unit_question(one, keys) for one in open_questions(text))
 
 
 @lru_cache(maxsize=32)

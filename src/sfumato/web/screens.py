@@ -18,7 +18,7 @@ from sfumato.visible import operand, shell_command
 from sfumato.web.background import Background, RecentTables, schema_of
 from sfumato.web.cell_formats import read_as, reading_of, spelling_of_keys
 from sfumato.web.edits import is_public, leaves_out
-from sfumato.web.questions import ROLES, asked, asked_together, groups_of, none_texts, open_questions
+from sfumato.web.questions import ROLES, asked, asked_together, asks_who, groups_of, none_texts, open_questions
 from sfumato.web.runs import Run, runs_of
 from sfumato.web.workspace import Project, Workspace
 
@@ -245,6 +245,7 @@ class Screens:
             "columns": columns,
             "questions": [one for one in opened if not one["attribute"]],
             "checked": (checked := self.checked(project) if ready else None),
+            "rows_only": text is not None and not person and keys.get("rows_per_person") is None and not asks_who(text),
             "alike": any("copies_are_people" in one["hint"] for one in _refused(checked or {})),
             "suggested": [] if person or not checked else _keys_found(checked),
         }
@@ -258,8 +259,9 @@ class Screens:
         held = tomllib.loads(text).get("attribute", {})
         questions: dict[str, list[dict[str, Any]]] = {}
         unread = {one["name"]: one["unread_texts"] for one in look["profiles"]}
+        table = keys_of(text)
         for one in open_questions(text):
-            keys = held.get(one.attribute, {})
+            keys = held.get(one.attribute, {}) if one.attribute else table
             texts = unread.get(str(keys.get("column", one.attribute)), ())
             questions.setdefault(one.attribute, []).append(asked(one, keys, texts))
         cards = []

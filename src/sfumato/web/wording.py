@@ -36,6 +36,7 @@ _TERM = re.compile("|".join(map(re.escape, _TERMS)))
 _PHRASES = (
     ("a quasi-identifier and another column", "a column that others may know and another one"),
     ("sweep other methods", "compare other methods"),
+    ("everybody's exact quasi-identifiers", "the exact values of everybody that others may know"),
     ("removing all quasi-identifiers", "removing every column that others may know"),
 )
 _UNIT = re.compile(r"(?<=\d) nats\b")
@@ -51,14 +52,21 @@ _CLICKS = (  # what the schema file or the command line would be given, as what 
     ),
     (re.compile(r"`rows`(?: in the schema)?"), "number of rows, on Who is a row,"),
     (re.compile(r"such as rows = (\d+)"), r"such as \1, on Who is a row"),
+    (re.compile(r"rows_per_person is \d+, which nobody has decided"), "no column is chosen by which a person is known"),
     (re.compile(r"rows_per_person is (\d+)"), r"the most rows kept of one person are \1"),
+    (re.compile(r"\bquasi-identifier(s?)\b"), r"column\1 that others may know"),
     (
         re.compile(r"(?:role = \"identifier\" and )?person = .+? counts people by it"),
         "on Who is a row, choose it to count people by it",
     ),
     (
         re.compile(r"rows_per_person = m takes m rows for one person"),
-        "“keep at most” takes so many rows for one person",
+        "say there how many rows one person has at most",
+    ),
+    (re.compile(r"rows_per_person = 1 keeps"), "“keep at most 1”, on Who is a row, keeps"),
+    (
+        re.compile(r"give these columns coarser values or the role quasi, drop one of them"),
+        "on Describe, give these columns wider steps or groups, or leave one of them out",
     ),
     (re.compile(r"name (it|them) in `person`"), r"choose \1 on Who is a row"),
     (
@@ -74,11 +82,11 @@ _CLICKS = (  # what the schema file or the command line would be given, as what 
     (re.compile(r"copies_are_people = true"), "“are different people”, on Who is a row,"),
     (
         re.compile(r"name the one to read: sheet=.* \(--sheet\)"),
-        "choose the one to read as its sheet, on the page File",
+        "choose the one to read under Sheet, on the page File",
     ),
     (
         re.compile(r"name it if it is the one to read: sheet=.* \(--sheet\)"),
-        "choose it as the sheet, on the page File, if it is the one to read",
+        "choose it under Sheet, on the page File, if it is the one to read",
     ),
     (re.compile(r"not_person = \[.*?\]"), "“a household or another group, not a person”, on Who is a row,"),
     (re.compile(r'write decimal = "(.)" instead'), r"choose “\1” as the decimal mark of the column instead"),
@@ -211,3 +219,13 @@ def page_words(text: str) -> str:
     for pattern, click in _CLICKS:
         said = pattern.sub(click, said)
     return form_words(said)
+
+
+def page_sentence(text: str) -> str:
+    """Return a text of the library as a sentence of a page, which begins with a capital and ends with a full stop.
+
+    >>> page_sentence('person = "nr" counts people by it')
+    'On Who is a row, choose it to count people by it.'
+    """
+    said = page_words(text)
+    return said[:1].upper() + said[1:] + ("" if said.endswith((".", "?")) else ".")

@@ -65,14 +65,17 @@ def test_the_sheets_of_a_workbook_are_offered(web):
     assert data["sheets"] == ["People", "Notes"]
     page = web.get(f"{base}/file").text
     assert "--sheet" not in page
-    assert "choose the one to read as its sheet" in page
+    assert "choose the one to read under Sheet" in page
+    assert '<option value="">choose one</option>' in page
     assert '<option value="People">' in page
     assert "Empty" not in page
     web.post(f"{base}/options", data={"sheet": "People"}, headers=HOME)
     data = asked(web, f"{base}/file", lambda data: data["look"] is not None)
     assert data["look"]["ok"]
     assert data["look"]["rows"] == 40
-    assert '<option value="People" selected>' in web.get(f"{base}/file").text
+    page = web.get(f"{base}/file").text
+    assert '<option value="People" selected>' in page
+    assert "40 rows, 2 columns; sheet People." in page
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +105,10 @@ def test_the_checklist_says_before_it_that_a_key_which_repeats_will_be_refused(w
     page = web.get(f"{base}/publish?{METHOD}").text
     checklist = page.partition('class="checklist"')[2].partition("</ol>")[0]
     assert "Publishing will be refused: worker" in checklist
-    assert "on Who is a row" in checklist
+    assert "On Who is a row, choose it to count people by it; say there" in checklist
     assert "not a person" in checklist
+    assert "quasi-identifier" not in checklist
+    assert "erson = " not in checklist
     assert f'href="{base}/person"' in checklist
     assert "Publishing will be refused for this" in web.get(f"{base}/describe").text
     person = web.get(f"{base}/person").text
@@ -112,9 +117,11 @@ def test_the_checklist_says_before_it_that_a_key_which_repeats_will_be_refused(w
 
 
 def test_a_refusal_on_publish_keeps_its_hint_and_links_to_who_is_a_row(web, base):
-    web.post(f"{base}/publish", data={"method": "mondrian", "k": "3", "name": "one", "confirm": "yes"}, headers=HOME)
+    form = {"method": "mondrian", "k": "3", "name": "one", "confirm": "yes", "format": "xlsx"}
+    web.post(f"{base}/publish", data=form, headers=HOME)
     data = asked(web, f"{base}/publish", lambda data: data["run"] is not None and data["run"]["state"] != "running")
     assert data["run"]["state"] == "refused"
+    assert '<option value="xlsx" selected>' in web.get(f"{base}/publish?{METHOD}").text  # not CSV all of a sudden
     assert data["refusal"]["person"]
     assert "on Who is a row" in data["refusal"]["hint"]
     assert "not a person" in data["refusal"]["hint"]

@@ -268,7 +268,9 @@ def test_a_problem_without_cells_does_not_end_in_a_colon(web):
     (problem,) = asked(web, f"{base}/describe")["checked"]["problems"]
     assert not problem["values"]
     for page in ("file", "person", "describe"):
-        assert ", which nobody has decided<" in web.get(f"{base}/{page}").text
+        said = web.get(f"{base}/{page}").text
+        assert "no column is chosen by which a person is known" in said
+        assert "a person is known:" not in said
 
 
 def test_all_problems_are_counted_where_not_all_are_listed(web):

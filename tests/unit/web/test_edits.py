@@ -113,7 +113,7 @@ def test_one_row_each_or_at_most_some():
 
 def test_that_a_row_is_a_person_is_never_assumed():
     form = {"person": [""], "rows": ["most"], "most": ["1"], "population": ["p"]}
-    with pytest.raises(sf.ParameterError, match="must say who a row is about"):
+    with pytest.raises(sf.ParameterError, match="Who is a row about: not answered yet"):
         edits.person(form)
     held = tomllib.loads(edits.person({**form, "unit": ["row"]})(TEXT))
     assert not {"person", "rows_per_person", "decide"} & held.keys()

@@ -185,3 +185,14 @@ def test_a_question_on_how_numbers_are_written_has_no_keys(web):
     assert "of the column" in page
     assert "thousands = " not in page
     assert "decimal = " not in page
+
+
+def test_promises_and_examples_of_cells_are_not_cut_off():
+    """A long promise ended in three dots just where releases differ, and pushed the last column out of sight."""
+    there = files("sfumato.web") / "templates"
+    for name, begins in (("compare", "(one.promise"), ("again", "one.promise"), ("macros", "% for example")):
+        assert (
+            f'<td class="prose">{{{"" if name == "macros" else "{ "}{begins}' in (there / f"{name}.html.j2").read_text()
+        )
+    css = (files("sfumato.web") / "static" / "app.css").read_text()
+    assert "td.prose { white-space: normal;" in css

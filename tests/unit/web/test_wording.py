@@ -29,6 +29,9 @@ def test_a_term_follows_plain_words_where_it_is_first_named():
         "Mind the gain in guessing a private value (inference gain) of 0.1; the gain in guessing a private value is "
         "an estimate. A utility loss of 0.21."
     )
+    said = "they publish everybody's exact quasi-identifiers, so that anyone can tell"
+    assert plainly(said) == "they publish the exact values of everybody that others may know, so that anyone can tell"
+    assert page_words("fewer or coarser quasi-identifiers") == "fewer or coarser columns that others may know"
 
 
 @pytest.mark.parametrize("name", ATTACKED)
@@ -72,10 +75,11 @@ def test_pages_say_what_to_click_instead_of_flags_parameters_and_keys():
 
 def test_a_repeated_key_is_explained_by_what_is_clicked():
     rule = "up to 2 rows have the same value, and rows_per_person is 1, which nobody has decided"
-    assert page_words(rule).endswith("the most rows kept of one person are 1, which nobody has decided")
+    assert page_words(rule).endswith("same value, and no column is chosen by which a person is known")
+    assert page_words(rule.partition(", which")[0]).endswith("the most rows kept of one person are 1")
     for published in (False, True):
         hint = page_words(key_hint(["Nr"], published=published))
-        assert hint.startswith("on Who is a row, choose it to count people by it; “keep at most” takes")
+        assert hint.startswith("on Who is a row, choose it to count people by it; say there how many rows")
         assert "“a household or another group, not a person”, on Who is a row, says that it identifies" in hint
         assert "=" not in hint
     assert page_words("publicly known, such as rows = 400") == "publicly known, such as 400, on Who is a row"

@@ -211,22 +211,26 @@ for (const table of document.querySelectorAll("table[data-sort]")) {
   });
 }
 
-// The command shown is the one that the form would start: a tick adds its flag.
-for (const box of document.querySelectorAll("input[data-flag]")) {
-  const line = document.getElementById("command");
-  const flag = ` --${box.dataset.flag}`;
-  box.addEventListener("change", () => { if (line) line.textContent = line.textContent.replace(flag, "") + (box.checked ? flag : ""); });
-}
-
-// The line for a terminal follows the name that is typed for the folder.
-for (const field of document.querySelectorAll("input[data-in-command]")) {
+// The command shown is the one that the form would start: it follows the name of the folder, the format and the ticks.
+for (const folder of document.querySelectorAll("input[data-in-command]")) {
   const line = document.getElementById("command");
   if (!line) continue;
-  const words = line.textContent, was = field.dataset.inCommand;
-  field.addEventListener("input", () => {
-    if (!/^[A-Za-z0-9._-]+$/.test(field.value)) return;
-    line.textContent = words.replaceAll(`releases/${was} `, `releases/${field.value} `).replaceAll(`page-${was}.html`, `page-${field.value}.html`);
-  });
+  const words = line.textContent, was = folder.dataset.inCommand, form = folder.form;
+  const follow = () => {
+    let text = words;
+    for (const box of form.querySelectorAll('input[type="checkbox"]')) {
+      if (box.dataset.flag && box.checked) text += ` --${box.dataset.flag}`;
+      if (box.name === "page" && !box.checked) text = text.replace(` --page page-${was}.html`, "");
+      if (box.name === "against" && !box.checked) text = text.replace(` --against releases/${box.value} `, " ");
+    }
+    if (form.elements.format) text = text.replace(/ --format \w+/, ` --format ${form.elements.format.value}`);
+    if (/^[A-Za-z0-9._-]+$/.test(folder.value)) {
+      text = text.replaceAll(`releases/${was} `, `releases/${folder.value} `).replaceAll(`page-${was}.html`, `page-${folder.value}.html`);
+    }
+    line.textContent = text;
+  };
+  form.addEventListener("input", follow);
+  form.addEventListener("change", follow);
 }
 
 for (const button of document.querySelectorAll("[data-print]")) button.addEventListener("click", () => window.print());
