@@ -102,7 +102,9 @@ def test_decimals_that_are_rounded_down_are_named(decimal, cells, tmp_path):
     for at, method in enumerate((K5, sf.Bucketize(sf.LDiversity(2)), sf.NoisyTable(1))):
         sf.publish(known, method, save_to=tmp_path / f"{at}", format="csv", allow_unaccounted=True, allow_noise=True)
         text = (tmp_path / f"{at}" / "dictionary.md").read_text()
-        assert "rounded down to whole numbers" in text.split("### bmi")[1].split("###")[0]
+        said = text.split("### bmi")[1].split("###")[0]
+        assert "decimals, where the data had any, are rounded down" in said
+        assert "published as it is" not in said
         assert "a number alone is that number, rounded down where the data had decimals" in text
     finer = {"bmi": {**column["bmi"], "step": "0.1"}}
     assert not table(finer, {"bmi": [cells[at % 3] for at in range(300)]}).doubts.remarks()

@@ -123,7 +123,7 @@ class Downcoding:
                 hit=f"guesses the exact {name} of {{}} of the {many} with a generalized one in classes worked out",
                 miss=f"of {{}} of {people.whom.others} there",
                 whom=people.whom,
-                stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",
+                stops="labels that do not follow the rows (tight=False, cuts fixed beforehand), or larger classes",
                 attribute=name,
                 notes=(f"No guess is made of the {name} of {more}: it is generalized, but in no class worked out.",)
                 if left
@@ -331,7 +331,7 @@ class DowncodingRows:
             hit=f"narrows {joined_words(known)} correctly for {{}} of the rows in the classes worked out",
             miss="would be right on {} of other rows inside the same labels",
             whom=ROWS,
-            stops="labels of fixed hierarchies instead of tight ones (tight=False), or larger classes",
+            stops="labels that do not follow the rows (tight=False, cuts fixed beforehand), or larger classes",
             details={"classes": tally.classes, "classes right as a whole": tally.whole},
             within="the published labels",
         )

@@ -149,7 +149,8 @@ def form_notes(release: Release, held_back: Collection[str] = ()) -> list[str]:
         if (noise := release.noise_lines) is not None:
             first = f"Counts carry so little noise that they are practically exact: {nearly_records(noise)}."
         return [first, *(f"{note[0].upper()}{note[1:]}." for note in release.notes)]
-    return [*(f"Warning: {text}." for text in warnings_after(release)), *_never_cut(release, held_back)]
+    drawn = [f"{note[0].upper()}{note[1:]}." for note in release.notes] if release.form == "synthetic" else []
+    return [*drawn, *(f"Warning: {text}." for text in warnings_after(release)), *_never_cut(release, held_back)]
 
 
 def _never_cut(release: Release, held_back: Collection[str]) -> list[str]:

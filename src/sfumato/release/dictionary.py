@@ -38,7 +38,7 @@ _ROLES = {
     "sensitive": "sensitive; ",
     "target": "what a learner may predict; ",
 }
-_EXACT_QUASI = "could be known to an outsider; published as it is"
+_KNOWN = "could be known to an outsider; "
 _HIDDEN = f"could be known to an outsider; not published: every cell is `{ROOT}`"
 _NOT_COPIED = {  # said of every column where rows are not records
     "cells": "counted together with the other columns; the counts carry noise",
@@ -124,7 +124,7 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     for attribute in schema.attributes:
         hidden = attribute.name in nowhere
         exact = release.form == "buckets" and attribute.role == "quasi"
-        role = _HIDDEN if hidden else _EXACT_QUASI if exact else _NOT_COPIED.get(release.form) or _role(attribute)
+        role = _HIDDEN if hidden else _exact(attribute) if exact else _NOT_COPIED.get(release.form) or _role(attribute)
         fine = release.form == "synthetic" and attribute.name not in coarse
         role += " or made coarser" if fine else ""
         coarser = attribute.role == "quasi" and not (hidden or exact or fine)
@@ -178,13 +178,16 @@ def _coarse(release: Release) -> set[str]:
 
 def _role(attribute: Attribute) -> str:
     """Say what a column is and, of one that is not made coarser, how exactly it is published."""
-    if attribute.role == "quasi":
-        return _ROLES["quasi"]
+    return _ROLES["quasi"] if attribute.role == "quasi" else _exact(attribute)
+
+
+def _exact(attribute: Attribute) -> str:
+    """Say what a column is and how exactly it is published, where nothing makes it coarser."""
     domain = attribute.domain
     how = "published as the interval of the schema that it lies in" if attribute.intervals else "published as it is"
     if isinstance(domain, Grid) and domain.whole:
         how = f"published as a whole number; {_ROUNDED}"
-    return _ROLES[attribute.role] + how
+    return (_KNOWN if attribute.role == "quasi" else _ROLES[attribute.role]) + how
 
 
 def _line(text: str) -> str:

@@ -235,7 +235,9 @@ def values_of_one_person(release: Release) -> list[str]:
             whose = "may be one person's" if several else "one person alone has"
             who = f"of {attribute.name} that {whose}"
             has = count_of(named, f"value {who} stands", f"values {who} stand")
+            grouped = attribute.declared_tree and attribute.source == "data"
             fix = "Gather them in groups (groups, hierarchy)"
+            fix = "A method that publishes whole groups, without --tight, keeps them out" if grouped else fix
             fix += "" if attribute.source == "data" else ', and write source = "data" if the list is that of the file'
             found.append(f"{has} {where}. {fix}")
     return found

@@ -1,15 +1,16 @@
 """What an Excel or Parquet file of anyone's holds beside the table that is read from it.
 
 Source    Ours, after ECMA-376 (Office Open XML), OpenDocument 1.3, part 3, and the Parquet format.
-Claim     A problem for comments on cells, hidden sheets with values, copies of cells behind pivot tables and links,
-          texts that no cell shows, metadata of Parquet beside the types of the columns, and values that stand in a
-          dictionary and in no row. A note names the properties that name people or say anything else, the other sheets
-          with values, and every part of a workbook that was not looked at.
+Claim     A problem for comments and links on cells, hidden sheets with values, copies of cells behind pivot tables and
+          links to other workbooks, texts that no cell shows, filters, messages at cells, headers and footers, metadata
+          of Parquet beside the types of the columns, and values that stand in a dictionary and in no row. A note names
+          the properties that name people or say anything else, the other sheets with values, and every part of a
+          workbook that was not looked at.
 Because   a workbook is an archive whose parts have names, and those that are not known to be harmless are named.
 Checked   tests/unit/release/test_hidden_content.py::test_what_a_workbook_holds_beside_its_cells_is_said
           tests/unit/release/test_hidden_content.py::test_what_a_parquet_file_holds_beside_its_rows_is_said
           tests/unit/release/test_hidden_content.py::test_plain_files_hold_nothing_beside
-Silent on formats, names, headers and footers in a workbook and bytes outside the columns of a Parquet file; a note of
+Silent on formats, names and validation lists in a workbook and bytes outside the columns of a Parquet file; a note of
           every verdict says so. Whether two people could be told apart by what is found is not asked.
 """
 
@@ -49,6 +50,21 @@ _HOLDING = (
     (r"xl/model/.*", "a data model, which is a copy of tables"),
     (r"xl/embeddings/.*", "embedded files"),
 )
+_FILTER = "the values that a filter chooses"
+_BESIDE_CELLS = {  # elements of a sheet, the attributes in which they say something, and what to call it
+    "hyperlink": ({"id", "location", "tooltip", "display"}, "links on cells"),
+    "a": ({"href"}, "links on cells"),
+    "filter": ({"val"}, _FILTER),
+    "customFilter": ({"val"}, _FILTER),
+    "filter-condition": ({"value"}, _FILTER),
+    "dataValidation": ({"prompt", "promptTitle", "error", "errorTitle"}, "messages that appear at cells"),
+    "oddHeader": (set[str](), "headers or footers"),
+    "oddFooter": (set[str](), "headers or footers"),
+    "evenHeader": (set[str](), "headers or footers"),
+    "evenFooter": (set[str](), "headers or footers"),
+    "firstHeader": (set[str](), "headers or footers"),
+    "firstFooter": (set[str](), "headers or footers"),
+}
 _PROGRAMS = {"openpyxl", "xlsxwriter", "unknown", "microsoft office user"}
 _PEOPLE = {"creator": "an author", "initial-creator": "an author", "lastModifiedBy": "who changed it last"} | {
     "Manager": "a manager",
@@ -82,7 +98,9 @@ def _beside_cells(path: Path, sheet: str | None) -> tuple[list[Problem], list[st
         found = [what for pattern, what in _HOLDING if any(re.fullmatch(pattern, name) for name in names)]
         if "content.xml" in names and any(tag == "annotation" for tag, _ in _elements(archive, "content.xml")):
             found.append("comments on cells")
-        if unseen := _unshown_texts(archive):
+        shown, beside = _in_sheets(archive)
+        found += beside
+        if unseen := _unshown_texts(archive, shown):
             found.append(f"{count_of(unseen, 'text')} that no cell shows")
         people, said = _properties(archive)
     problems += [
@@ -97,7 +115,7 @@ def _beside_cells(path: Path, sheet: str | None) -> tuple[list[Problem], list[st
     unread = [name for name in names if not any(one.fullmatch(name) for one in known)]
     if unread:
         notes.append(f"Warning: parts of the workbook that were not looked at: {_joined([visible(n) for n in unread])}")
-    notes.append("not looked at: formats, names, validation lists, headers and footers of the workbook")
+    notes.append("not looked at: formats, names and validation lists of the workbook")
     return problems, notes
 
 
@@ -130,18 +148,27 @@ def _elements(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, ET.Ele
             return
 
 
-def _unshown_texts(archive: zipfile.ZipFile) -> int:
+def _in_sheets(archive: zipfile.ZipFile) -> tuple[set[str], list[str]]:
+    """Return the places of the shared texts that cells show, and what the sheets hold beside cells."""
+    shown, beside = set[str](), dict[str, None]()
+    for part in archive.namelist():
+        if not re.fullmatch(r"xl/worksheets/[^/]+\.xml|content\.xml", part):
+            continue
+        for tag, element in _elements(archive, part):
+            if tag == "c" and element.attrib.get("t") == "s":
+                shown |= {child.text or "" for child in element if child.tag.rpartition("}")[2] == "v"}
+            elif tag in _BESIDE_CELLS:
+                said = {name.rpartition("}")[2] for name, text in element.attrib.items() if text.strip()}
+                if said & _BESIDE_CELLS[tag][0] or (element.text or "").strip():
+                    beside[_BESIDE_CELLS[tag][1]] = None
+    return shown, list(beside)
+
+
+def _unshown_texts(archive: zipfile.ZipFile, shown: set[str]) -> int:
     """Return how many of the shared texts of a workbook no cell of a sheet shows."""
-    names = archive.namelist()
-    if "xl/sharedStrings.xml" not in names:
+    if "xl/sharedStrings.xml" not in archive.namelist():
         return 0
     written = sum(tag == "si" for tag, _ in _elements(archive, "xl/sharedStrings.xml"))
-    shown: set[str] = set()
-    for part in names:
-        if re.fullmatch(r"xl/worksheets/[^/]+\.xml", part):
-            for tag, element in _elements(archive, part):
-                if tag == "c" and element.attrib.get("t") == "s":
-                    shown |= {child.text or "" for child in element if child.tag.rpartition("}")[2] == "v"}
     return max(0, written - len({int(text) for text in shown if text.strip().isdecimal()}))
 
 

@@ -17,7 +17,8 @@ _FAR, _GAP = 5, 2  # two digits of 9 stand so far above the next number, and one
 _TEN, _NEARLY_ALL = range(10), 9  # with 0 and so many digits in all, a column rather counts something
 _OTHER = re.compile(r"[-+]?[0-9.,]*[0-9]", re.ASCII)  # 1.5, -20: something is measured
 _REFUSED = re.compile(
-    r"(?:[0-9]{1,4}\W*\s)?(?:refused|refusal|declined|refus(?:e|ée?)?|geweigerd|rifiutat[oa]|rechazad[oa]|dk)",
+    r"(?:[0-9]{1,4}\W*\s)?(?:refused|refusal|declined|refus(?:e|ée?)?|geweigerd|rifiutat[oa]|rechazad[oa]|dk|"
+    r"no opinion)",
     re.IGNORECASE,
 )
 _TWO_LETTERS, _TWO_WORDS = re.compile("[A-Za-z]{2}"), {"dk", "ja", "no", "si"}

@@ -390,6 +390,7 @@ _NONE = {
     *("sin dato", "sin datos", "no consta", "ns/nc", "s/d", "s.d.", "sconosciuto", "sconosciuta", "non noto"),
     *("non disponibile", "n.d.", "onbekend", "geen opgave", "niet bekend"),
     *("not applicable", "does not apply", "no answer", "no response", "don't know", "do not know", "dont know"),
+    *("can't say", "cannot say", "hard to say", "not asked", "not answered", "no reply", "not ascertained"),
     *("refused to answer", "prefer not to say", "rather not say", "n/r", "n/d", "n/v"),
     *(
         "weiss nicht",
@@ -410,7 +411,13 @@ _NONE = {
     *("n.v.t.", "n.v.t", "nvt", "niet van toepassing", "geen antwoord", "wil niet zeggen", "wil ik niet zeggen"),
     *("weet niet", "weet ik niet", "zeg ik liever niet", "niet ingevuld"),
 }
-_CODED = re.compile(r"(-?[0-9]{1,4})(?:\s*[-\N{EN DASH}:.=)]\s*|\s+)(?=\S)")  # 98 don't know, 9: unknown, 99=refused
+# A code before words, 98 don't know, (98) don't know, 9: unknown, 99=refused, 98_unknown, or behind them, unknown [98].
+_CODED = re.compile(
+    r"[\[(<{#]?\s*(?P<code>-?[0-9]{1,4})\s*"
+    r"(?:[])>}]\s*[-\N{EN DASH}:.=_|/,;]*|[-\N{EN DASH}:.=_|/,;)]+|(?=\s))\s*(?=\S)"
+)
+_CODE_BEHIND = re.compile(r"\s*[\[(<{](?P<code>-?[0-9]{1,4})[])>}]$")
+_IN_BRACKETS, _QUOTED = re.compile(r"(?<=\S)\s*[\[(][^\])]*[\])]$"), "'\"[](){}<> "
 _NO_ANSWER = re.compile(
     r"-[0-9]+|0*(?:[789]|77|88|9[789]|7{3,}|8{3,}|9{2,}[6-9])", re.ASCII
 )  # codes surveys write for it
@@ -421,6 +428,9 @@ _BESIDE_NONE = {
     "refusal",
     "declined",
 }  # no answer behind such a code, or beside other words for it
+_APOSTROPHES = str.maketrans(
+    dict.fromkeys("\N{RIGHT SINGLE QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\N{ACUTE ACCENT}`", "'")
+)
 _PLUS, _MINUS = re.compile(r"[-(/]*[+±][-+±()/]*"), re.compile("-{1,3}")
 _TWO_LETTERS = re.compile("[A-Za-z]{2}")
 _LIKE_CODES, _WORDS_OF_TWO = {"na", "ka"}, {"ja", "no", "si"}  # Namibia, Karnataka; yes and no
@@ -430,23 +440,22 @@ _SHORT = {"NR", "ND", "NS", "NC"}  # no answer, no value; and codes of states an
 def means_none(text: str) -> bool:
     """True for words and signs that say in one of six languages that there is no value, also behind a code.
 
-    >>> [means_none(text) for text in ("k.A.", "98 don't know", "99=refused", "don't know / refused")]
+    >>> [means_none(text) for text in ("k.A.", "[98] don't know", "refused (99)", "don't know / refused")]
     [True, True, True, True]
     >>> [means_none(text) for text in ("refused", "2 refused", "12 weeks", "yes / no")]
     [False, False, False, False]
     """
-    folded = unicodedata.normalize("NFKD", text.casefold().strip())
-    plain = "".join(letter for letter in folded if not unicodedata.combining(letter)).replace(
-        "\N{RIGHT SINGLE QUOTATION MARK}", "'"
-    )
+    folded = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES).casefold().strip())
+    plain = "".join(letter for letter in folded if not unicodedata.combining(letter))
     if plain in _NONE:
         return True
-    code = _CODED.match(plain)
-    said = plain[code.end() :] if code else plain
+    code = _CODED.match(plain) or _CODE_BEHIND.search(plain)
+    said = plain if code is None else f"{plain[: code.start()]}{plain[code.end() :]}"
+    said = (_IN_BRACKETS.sub("", said) or said).strip(_QUOTED)
     parts = [part.strip() for part in re.split(r"\s*/\s*|,\s+|\s+or\s+", said)]
     if any(part in _NONE for part in (said, *parts)):
         return said in _NONE or all(part in _NONE | _BESIDE_NONE for part in parts)
-    return code is not None and bool(_NO_ANSWER.fullmatch(code[1])) and all(part in _BESIDE_NONE for part in parts)
+    return code is not None and bool(_NO_ANSWER.fullmatch(code["code"])) and all(part in _BESIDE_NONE for part in parts)
 
 
 def meaning_none(texts: Collection[str]) -> list[str]:

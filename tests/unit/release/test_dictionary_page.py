@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -185,3 +186,16 @@ def test_missing_is_not_said_to_be_no_value_alone(tmp_path):
     assert "`(missing)` no value, or a text that the publisher takes for none" in text
     assert "no value was recorded" not in text
     assert sf.verify(tmp_path / "out").holds
+
+
+def test_a_known_column_in_steps_is_not_called_exact_in_buckets(tmp_path):
+    """`[600-610)` stood for 600.00 in a column that was said to be published as it is."""
+    frame = pl.DataFrame({"rent": [600 + at % 40 for at in range(200)], "ill": ["a", "b"] * 100})
+    rent = {"role": "quasi", "kind": "numeric", "range": [0, 1000], "step": 10}
+    schema = sf.Schema.parse(
+        {"name": "t", "attribute": {"rent": rent, "ill": {"role": "sensitive", "values": ["a", "b"]}}}
+    )
+    sf.publish(sf.read(frame, schema), sf.Bucketize(sf.LDiversity(2)), save_to=tmp_path / "out", format="csv")
+    said = (tmp_path / "out" / "dictionary.md").read_text().split("### rent")[1].split("###")[0]
+    assert "could be known to an outsider; published as the interval of the schema that it lies in" in said
+    assert "published as it is" not in said

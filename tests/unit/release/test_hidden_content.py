@@ -79,6 +79,21 @@ def add_comment(book):
     book["People"]["B2"].comment = openpyxl.comments.Comment("this is Anna Muster", "steward")
 
 
+def add_link(book):
+    book["People"]["B2"].hyperlink = "mailto:anna.muster@example.org"
+
+
+def add_filter(book):
+    book["People"].auto_filter.ref = "A1:B3"
+    book["People"].auto_filter.add_filter_column(0, ["Anna Muster"])
+
+
+def add_prompt(book):
+    asked = openpyxl.worksheet.datavalidation.DataValidation(type="whole", prompt="Anna Muster", promptTitle="who")
+    book["People"].add_data_validation(asked)
+    asked.add("B2")
+
+
 def add_part(path, name, text="<x/>"):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(name, text)
@@ -92,6 +107,10 @@ def test_what_a_workbook_holds_beside_its_cells_is_said(tmp_path) -> None:
         assert verdict.exit_code == (0 if verdict.holds else 3)
         return verdict.holds, str(verdict)
 
+    for add, what in {add_link: "links on cells", add_filter: "a filter", add_prompt: "messages that appear"}.items():
+        holds, text = said(edited(workbook(tmp_path), add))
+        assert not holds
+        assert what in text
     holds, text = said(edited(workbook(tmp_path), add_comment))
     assert not holds
     assert "holds comments on cells" in text

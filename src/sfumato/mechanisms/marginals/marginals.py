@@ -225,14 +225,18 @@ class Marginals:
         found = []
         for attribute in many[:MOST_NAMED]:
             moved, warning = attribute.size * expected.off[0] / 2, ""
-            of = f" of {kept.rows:,}" if kept.rows else ""
-            if kept.rows and moved * MOSTLY >= kept.rows:
-                warning, moved = "Warning: ", min(moved, float(kept.rows))
+            of = (
+                f" of {kept.rows:,} rows of that table"
+                if kept.rows
+                else " rows of that table, or all where it has fewer"
+            )
+            if moved * MOSTLY >= (kept.rows or ASSUMED_ROWS):
+                warning, moved = "Warning: ", min(moved, float(kept.rows or moved))
             found.append(
                 f"{warning}{attribute.name} has {attribute.size:,} values, of which tables of pairs and triples tell "
                 f"about {expected.most_values:,} apart. Rarer ones are joined and then drawn by the noisy table of "
                 f"{attribute.name} alone, or evenly where that shows nothing but noise: a drawn value may be one that "
-                f"nobody has. Noise is expected to move up to {moved:,.0f}{of} rows of that table."
+                f"nobody has. Noise is expected to move up to {moved:,.0f}{of}."
             )
         if more := len(many) - len(found):
             found.append(f"So it is with {count_of(more, 'more column', 'more columns')}.")
