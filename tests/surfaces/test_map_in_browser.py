@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 import sfumato as sf
 from sfumato.commuting import Geography, Shape, map_data, read_flows
-from sfumato.commuting.map import _held, tenths, write_map
+from sfumato.commuting.map import _held, of_homes, write_map
 from sfumato.commuting.measures import pairs_of
 
 CHROMIUM = shutil.which("chromium")
@@ -224,7 +224,7 @@ def test_the_share_of_the_prior_is_what_a_draw_shows(world):
     [(0.0, "fewer than"), (0.03, "3 of 100"), (0.5, "5 of 10"), (0.9, "9 of 10"), (1.0, "nearly all")],
 )
 def test_a_share_in_words(share, words):
-    assert tenths(share).startswith(words)
+    assert of_homes(share).startswith(words)
 
 
 def _chosen(page) -> set[str]:
