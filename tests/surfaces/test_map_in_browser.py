@@ -221,7 +221,7 @@ def test_the_share_of_the_prior_is_what_a_draw_shows(world):
 
 @pytest.mark.parametrize(
     ("share", "words"),
-    [(0.0, "fewer than"), (0.03, "3 of 100"), (0.5, "5 of 10"), (0.9, "9 of 10"), (1.0, "nearly all")],
+    [(0.0, "fewer than"), (0.03, "3 of 100"), (0.5, "50 of 100 homes"), (0.9, "90 of 100 homes"), (1.0, "nearly all")],
 )
 def test_a_share_in_words(share, words):
     assert of_homes(share).startswith(words)
