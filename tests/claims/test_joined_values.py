@@ -39,6 +39,8 @@ def test_marginals_says_where_a_value_may_be_nobodys(tmp_path):
     words = (tmp_path / "out" / "dictionary.md").read_text()
     assert "a drawn value may be one that nobody has" in words
     assert words.count("drawn from a model, which may draw a value that nobody has") == 3
+    unsaid = Schema.parse({"name": "coded", "source": "public", "attribute": columns})
+    assert any(text.startswith("code has 3,000 values") for text in mechanism.plan(unsaid).warnings)
     few = {**columns, "code": {"role": "sensitive", "values": ["a", "b"]}}
     schema = Schema.parse({"name": "coded", "source": "public", "rows": 6000, "attribute": few})
     assert not any("may be one that nobody has" in note for note in mechanism.plan(schema).notes)

@@ -433,6 +433,18 @@ def test_listed_values_that_say_that_there_is_none_are_no_second_value(second, s
     assert any("missing values of illness" in one for one in release.claim.silent_on)
 
 
+def test_no_answer_behind_a_code_is_no_second_value() -> None:
+    """In 7 of 55 classes everybody who had answered gave one answer, and "[98] don't know" counted as the other."""
+    none = ["[98] don't know", "refused (99)"]
+    rows = pl.DataFrame({"age": [30] * 20 + [60] * 30, "town": ["a"] * 50})
+    illness = [["flu", *none][at % 3] for at in range(20)] + ["flu", "gout", *none[:1]] * 10
+    rows = rows.with_columns(illness=pl.Series(illness))
+    schema = sf.Schema.parse(tomllib.loads(SCHEMA.replace('"none"]', ", ".join(f'"{one}"' for one in none) + "]")))
+    assert any("2 listed values say that there is none" in one.rule for one in schema.remarks())
+    release = sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2, kind="distinct")))
+    assert any("in 1 of 2 classes everyone whose illness is known has the same" in one for one in release.warnings())
+
+
 @pytest.mark.parametrize("codes", [["9"], ["9", "99"], ["9", "99", "kA"], ["8", "kA"]])
 def test_codes_for_no_answer_that_are_listed_as_values_are_named(tmp_path, codes) -> None:
     """A class of votes 1, 9 and 99 counted as one of three votes, and nothing said that all known votes may be one."""
@@ -494,6 +506,19 @@ def test_codes_of_several_levels_are_not_refused() -> None:
     listed = ", ".join(f'"{one}"' for one in codes)
     schema = sf.Schema.parse(tomllib.loads(SCHEMA.replace('"flu", "gout", "none"', listed)))
     assert sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity(2))).rows == 70
+
+
+def test_the_advice_for_a_value_in_a_group_is_another_than_to_group_it() -> None:
+    """The towns were in a group, and tight labels named them all the same."""
+    grouped = 'source = "data"\ngroups = { all = ["a", "b", "c", "d"], one = ["mayor"] }'
+    described = SCHEMA.replace('values = ["a", "b", "c", "d"]', grouped)
+    assert described != SCHEMA
+    frame = pl.concat([_frame(), pl.DataFrame({"age": [50], "town": ["mayor"], "illness": ["flu"]})])
+    table = sf.read(frame, sf.Schema.parse(tomllib.loads(described)))
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5), tight=True))
+    (said,) = [text for text in release.warnings() if "one person alone has" in text]
+    assert "without --tight" in said
+    assert "Gather them" not in said
 
 
 @pytest.mark.parametrize(("source", "said"), [("data", "in labels. "), ("", "manifest.json. "), ("public", "")])

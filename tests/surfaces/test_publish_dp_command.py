@@ -189,3 +189,12 @@ def test_parameters_that_were_compared_are_stated_in_the_claim(files, capsys):
         assert code == 0, said
         silences.append(set(sf.Release.load(out).claim.silent_on))
     assert silences[1] - silences[0] == {sf.frontiers.CHOSEN}
+
+
+def test_what_is_said_of_drawn_rows_is_said_on_the_screen_too(files, capsys):
+    """A third of the rows was expected to be noise: the dictionary said so, and `publish` did not."""
+    asked = ("publish", "target-rows", files / "data.csv", files / "schema.toml", "--epsilon", "1", "-o", files / "out")
+    code, said = command(capsys, *asked, "--ledger", files / "ledger.db", "--allow-noise")
+    assert code == 0, said.err
+    for note in sf.Release.load(files / "out").notes:
+        assert f"{note[0].upper()}{note[1:]}." in " ".join(said.out.split())

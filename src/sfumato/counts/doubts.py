@@ -52,7 +52,7 @@ class Doubts:
     def __init__(self, table: Table, encoded: EncodedColumns, *, repeated: list[list[Problem]]) -> None:
         self._table = table
         self._encoded = encoded
-        self._repeated = repeated  # of the table, which is asked for it more than once
+        self._repeated = repeated  # one answer or none; kept by the table, which must not hold what holds it
 
     @property
     def rows(self) -> Source | None:
@@ -109,10 +109,10 @@ class Doubts:
         found = found or rival_keys(rows, schema, other_keys(rows, schema)) or parted_keys(rows, schema)
         if found:
             return found
+        weights = self._encoded.weights
         if people is None:  # they are counted elsewhere
-            people = read_people([rows.read([name])[name] for name in schema.person_columns])
-            return keys_beside(rows, schema, rows_are_keys=people.of_rows(None))
-        return keys_beside(rows, schema, rows_are_keys=people.of_rows(self._encoded.weights))
+            people, weights = read_people([rows.read([name])[name] for name in schema.person_columns]), None
+        return keys_beside(rows, schema, rows_are_keys=people.of_rows(weights))
 
     def refuse_suspected_keys(self) -> None:
         """Raise if rows may be counted as people that are not. Never for a claim that is proved: it is a veto."""

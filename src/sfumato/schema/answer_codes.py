@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from sfumato.schema.word_hints import may_mean_none
+
 _NUMBER = re.compile(r"0*([0-9]{1,9})(?:[.,]0+)?", re.ASCII)
 _BELOW = re.compile(r"-0*(?:1|7+|8+|9+)(?:[.,]0+)?", re.ASCII)
 _MOST_BELOW = 3
@@ -16,11 +18,6 @@ _REPEATED, _TWO_DIGITS, _ONE_DIGIT = (77, 88), range(97, 100), range(7, 10)
 _FAR, _GAP = 5, 2  # two digits of 9 stand so far above the next number, and one digit
 _TEN, _NEARLY_ALL = range(10), 9  # with 0 and so many digits in all, a column rather counts something
 _OTHER = re.compile(r"[-+]?[0-9.,]*[0-9]", re.ASCII)  # 1.5, -20: something is measured
-_REFUSED = re.compile(
-    r"(?:[0-9]{1,4}\W*\s)?(?:refused|refusal|declined|refus(?:e|ée?)?|geweigerd|rifiutat[oa]|rechazad[oa]|dk|"
-    r"no opinion)",
-    re.IGNORECASE,
-)
 _TWO_LETTERS, _TWO_WORDS = re.compile("[A-Za-z]{2}"), {"dk", "ja", "no", "si"}
 _LIKE_A_CODE = re.compile(r"[^\W\d_]{1,3}[-.]?\d.*", re.DOTALL)  # F32.1, Q1
 
@@ -39,7 +36,7 @@ def maybe_no_answer(texts: Collection[str]) -> tuple[str, ...]:
     >>> maybe_no_answer([str(age) for age in (*range(18, 91), 99)]), maybe_no_answer([str(age) for age in range(100)])
     (('99',), ())
     """
-    refused = sorted(text for text in texts if _REFUSED.fullmatch(text))
+    refused = sorted(filter(may_mean_none, texts))
     if any(_TWO_LETTERS.fullmatch(text) and text.casefold() not in _TWO_WORDS for text in texts):
         refused = [text for text in refused if text.casefold() != "dk"]  # a country among others
     found = _numbers_for_none([text for text in texts if text not in refused])

@@ -418,16 +418,13 @@ _CODED = re.compile(
 )
 _CODE_BEHIND = re.compile(r"\s*[\[(<{](?P<code>-?[0-9]{1,4})[])>}]$")
 _IN_BRACKETS, _QUOTED = re.compile(r"(?<=\S)\s*[\[(][^\])]*[\])]$"), "'\"[](){}<> "
-_NO_ANSWER = re.compile(
-    r"-[0-9]+|0*(?:[789]|77|88|9[789]|7{3,}|8{3,}|9{2,}[6-9])", re.ASCII
-)  # codes surveys write for it
-_BESIDE_NONE = {
-    "dk",
-    "rf",
-    "refused",
-    "refusal",
-    "declined",
-}  # no answer behind such a code, or beside other words for it
+# Codes that surveys write for no answer, and words for it: sure behind such a code or beside other words for no value,
+# to be asked about where they stand alone.
+_NO_ANSWER = re.compile(r"-[0-9]+|0*(?:[789]|77|88|9[789]|7{3,}|8{3,}|9{2,}[6-9])", re.ASCII)
+_NOT_SAID = {
+    *("dk", "rf", "refused", "refusal", "declined", "no opinion"),
+    *("refus", "refuse", "refusee", "geweigerd", "rifiutato", "rifiutata", "rechazado", "rechazada"),
+}
 _APOSTROPHES = str.maketrans(
     dict.fromkeys("\N{RIGHT SINGLE QUOTATION MARK}\N{LEFT SINGLE QUOTATION MARK}\N{ACUTE ACCENT}`", "'")
 )
@@ -445,17 +442,35 @@ def means_none(text: str) -> bool:
     >>> [means_none(text) for text in ("refused", "2 refused", "12 weeks", "yes / no")]
     [False, False, False, False]
     """
-    folded = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES).casefold().strip())
-    plain = "".join(letter for letter in folded if not unicodedata.combining(letter))
+    plain = _folded(text)
     if plain in _NONE:
         return True
-    code = _CODED.match(plain) or _CODE_BEHIND.search(plain)
-    said = plain if code is None else f"{plain[: code.start()]}{plain[code.end() :]}"
-    said = (_IN_BRACKETS.sub("", said) or said).strip(_QUOTED)
+    code, said = _behind_code(plain)
     parts = [part.strip() for part in re.split(r"\s*/\s*|,\s+|\s+or\s+", said)]
     if any(part in _NONE for part in (said, *parts)):
-        return said in _NONE or all(part in _NONE | _BESIDE_NONE for part in parts)
-    return code is not None and bool(_NO_ANSWER.fullmatch(code["code"])) and all(part in _BESIDE_NONE for part in parts)
+        return said in _NONE or all(part in _NONE | _NOT_SAID for part in parts)
+    return bool(_NO_ANSWER.fullmatch(code)) and all(part in _NOT_SAID for part in parts)
+
+
+def may_mean_none(text: str) -> bool:
+    """True for words that may say that an answer was refused or is not known, alone or behind any code.
+
+    >>> may_mean_none("refused"), may_mean_none("2 refused"), may_mean_none("(1) DK"), may_mean_none("never")
+    (True, True, True, False)
+    """
+    return _behind_code(_folded(text))[1] in _NOT_SAID
+
+
+def _folded(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES).casefold().strip())
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
+def _behind_code(plain: str) -> tuple[str, str]:
+    """Return the code before or behind words, "" for none, and the words without brackets and quotes."""
+    code = _CODED.match(plain) or _CODE_BEHIND.search(plain)
+    said = plain if code is None else f"{plain[: code.start()]}{plain[code.end() :]}"
+    return "" if code is None else code["code"], (_IN_BRACKETS.sub("", said) or said).strip(_QUOTED)
 
 
 def meaning_none(texts: Collection[str]) -> list[str]:

@@ -12,6 +12,7 @@ from sfumato.declare import plain_name
 from sfumato.errors import ParameterError, SfumatoError, count_of, two_digits
 from sfumato.frontiers import moved_words, typical_in_tables
 from sfumato.frontiers.sweep import PRESETS
+from sfumato.schema.open_questions import asks_about
 from sfumato.visible import shell_command
 from sfumato.web.background import schema_of
 from sfumato.web.budget import budget
@@ -160,7 +161,11 @@ class Choosing:
         text = project.schema_text()
         if text is None:
             raise ParameterError("file", project.title, "is not described yet", hint="wait until it is read")
-        roles = [one.attribute for one in open_questions(text) if one.topic == "role"]
+        roles = [
+            one.attribute
+            for one in open_questions(text)
+            if one.attribute and asks_about([f"{one.topic}: {one.question}"], "role", column=True)
+        ]
         if roles:
             listed = ", ".join(roles[:5]) + (" and more" if len(roles) > 5 else "")
             raise ParameterError("role", listed, "is not decided yet", hint="give each column a role on Describe")

@@ -140,6 +140,8 @@ def test_nothing_named_like_a_quasi_identifier(tmp_path) -> None:
         ("-5", "40", True, ("-10", "50", "1")),
         ("5", "5", True, ("0", "10", "1")),
         ("0.2", "1.15", False, ("0", "1.2", "0.01")),
+        ("287.25", "610.99", False, ("0", "700", "2")),  # in cells of 1, 312.49 would be called 312
+        ("0.5", "101.5", False, ("0", "200", "0.5")),
     ],
 )
 def test_bounds_look_public(low, high, whole, expected) -> None:

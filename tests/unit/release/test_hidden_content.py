@@ -9,13 +9,12 @@ import zipfile
 import openpyxl
 import openpyxl.comments
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import sfumato as sf
 from sfumato.release.hidden_content import beside_the_table
-
-pa = pytest.importorskip("pyarrow")
-from pyarrow import parquet  # noqa: E402
 
 SCHEMA = sf.Schema.parse(
     {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given, strategies as st
 
 from sfumato.schema.answer_codes import maybe_no_answer
+from sfumato.schema.word_hints import means_none
 
 CODES = (("9",), ("8", "9"), ("99",), ("98", "99"), ("97", "98", "99"), ("998", "999"), ("77", "88", "99"), ("9", "99"))
 WORDS = ("other", "kA", "CDU", "does not vote")
@@ -47,3 +49,43 @@ def test_what_is_found_is_a_part_of_the_column(numbers, words) -> None:
     found = maybe_no_answer(cells)
     assert set(found) < set(cells) or not cells
     assert all(re.fullmatch("-(1|7+|8+|9+)|7+|8+|9+[6-8]?", text) for text in found)
+
+
+NO_ANSWER = (
+    *("98 don't know", "[98] don't know", "(98) don't know", "<98> don't know", "{99} refused", "98_don't know"),
+    *("98| don't know", "98/ don't know", "98, don't know", "#98 don't know", "99=refused", "-9 refused", "(9) k.A."),
+    *(
+        "don't know (98)",
+        "don't know [98]",
+        "refused (99)",
+        "98 don't know (DK)",
+        "-9 (keine Angabe)",
+        "98 'don't know'",
+    ),
+    *("98 Don\N{ACUTE ACCENT}t know", "don\N{RIGHT SINGLE QUOTATION MARK}t know", "don't know / refused", "(8) DK"),
+)
+ANSWERS = (
+    *("1 yes", "(1) yes", "yes (1)", "12 months", "2 refused", "refused", "12-14", "used 3 times", "3 (none of these)"),
+    *("1/2", "2020-01-01", "5 na klar", "yes / no", "Type (2)", "none (0)", "Diabetes (type 2)", "[20-30)"),
+)
+
+
+@pytest.mark.parametrize("text", NO_ANSWER)
+def test_words_for_no_answer_are_known_behind_and_before_a_code(text) -> None:
+    assert means_none(text)
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_answers_behind_a_code_are_answers(text) -> None:
+    assert not means_none(text)
+
+
+@pytest.mark.parametrize("word", ["refused", "2 refused", "[3] declined", "DK", "Refusé", "no opinion"])
+def test_words_that_may_be_an_answer_are_asked_about(word) -> None:
+    """An application may be refused; a question may be refused as well."""
+    assert maybe_no_answer(["yes", "no", word]) == (word,)
+    assert maybe_no_answer([word]) == ()
+
+
+def test_a_country_among_others_is_asked_about_by_nobody() -> None:
+    assert maybe_no_answer(["DE", "DK", "FR"]) == ()

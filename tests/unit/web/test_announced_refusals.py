@@ -157,3 +157,11 @@ def test_hints_of_a_refusal_are_said_once_and_in_the_words_of_a_page():
     assert found["hint"].count("what a person is known by") == 1
     assert not refusal_of({"ok": False, "message": "no. Hint: try k = 3.", "hint": "try k = 3"})["person"]
     assert "`person`" not in page_words("name them in `person` if the published columns describe them")
+
+
+def test_a_column_with_a_question_of_no_topic_is_not_compared(web, base):
+    """The command refuses it: such a question may be about the role. The page began, and failed."""
+    text = WORKERS.replace('role = "sensitive"\n', 'role = "sensitive"\ndecide = ["ask the board first"]\n')
+    web.post(f"{base}/schema", data={"toml": text.replace("rows_per_person = 1", 'person = "worker"')}, headers=HOME)
+    answer = web.post(f"{base}/compare", data={"preset": "standard"}, headers=HOME)
+    assert "role = ill: is not decided yet." in web.get(answer.headers["location"]).text
