@@ -542,6 +542,17 @@ def test_a_value_that_one_person_has_is_named_where_it_is_spelt(source, said, fi
     assert "mayor" not in " ".join(found)
 
 
+def test_codes_of_a_mask_stand_in_no_list(tmp_path) -> None:
+    """Every code was published as `0****`, and nine of them were said to stand in labels or in the manifest's list."""
+    described = SCHEMA.replace('values = ["a", "b", "c", "d"]', 'mask = { length = 5, from = "right" }')
+    frame = _frame().with_columns(town=pl.format("0{}", pl.int_range(pl.len()) + 1000))
+    release = sf.publish(sf.read(frame, sf.Schema.parse(tomllib.loads(described))), sf.Mondrian(sf.KAnonymity(5)))
+    assert not [text for text in release.warnings() if "one person alone has" in text]
+    release.save(tmp_path / "out")
+    manifest = (tmp_path / "out" / "manifest.json").read_text()
+    assert not [code for code in frame["town"].to_list() if f'"{code}"' in manifest]
+
+
 def test_saving_while_publishing_warns_once(files, tmp_path) -> None:
     """The refusals are gone through before anything is written, and were gone through again while it was."""
     data, schema = files

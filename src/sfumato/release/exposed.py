@@ -216,8 +216,8 @@ def _largest_l(release: Release, attribute: Attribute) -> Fraction:
 def values_of_one_person(release: Release) -> list[str]:
     """Say how many values of a quasi-identifier that one person alone has, or may have, are published by name.
 
-    In labels, or in the list of a manifest: it states the whole list unless this was read off the data. Known only in
-    the memory of whoever published; nothing of a list that is called public.
+    In labels, or in the list of a manifest: it states the whole list unless this was read off the data or follows from
+    a mask. Known only in the memory of whoever published; nothing of a list that is called public.
     """
     found = []
     several = not release.schema.person and release.schema.rows_per_person > 1
@@ -229,16 +229,17 @@ def values_of_one_person(release: Release) -> list[str]:
         if not alone:
             continue
         spelt = {part for at in np.unique(labels).tolist() for part in table.name(at).split(" | ")}
-        where = "in labels" if attribute.source == "data" else "in labels or in the list of values in manifest.json"
-        named = len(alone & spelt) if attribute.source == "data" else len(alone)
+        listed = attribute.source != "data" and attribute.mask is None  # a mask alone lists every code there may be
+        where = "in labels or in the list of values in manifest.json" if listed else "in labels"
+        named = len(alone) if listed else len(alone & spelt)
         if named:
             whose = "may be one person's" if several else "one person alone has"
             who = f"of {attribute.name} that {whose}"
             has = count_of(named, f"value {who} stands", f"values {who} stand")
-            grouped = attribute.declared_tree and attribute.source == "data"
+            grouped = attribute.declared_tree and not listed
             fix = "Gather them in groups (groups, hierarchy)"
             fix = "A method that publishes whole groups, without --tight, keeps them out" if grouped else fix
-            fix += "" if attribute.source == "data" else ', and write source = "data" if the list is that of the file'
+            fix += ', and write source = "data" if the list is that of the file' if listed else ""
             found.append(f"{has} {where}. {fix}")
     return found
 
