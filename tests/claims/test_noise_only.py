@@ -92,6 +92,13 @@ def test_a_refusal_says_of_which_cells_it_speaks():
     assert "specialization" not in str(sf.DiffGen("1/1000", specializations="leaves").plan(wide()).refusal)
 
 
+def test_a_refusal_names_the_epsilon_that_was_asked_for():
+    """With two rows a person, `--epsilon 2` was refused as `epsilon = 1`."""
+    said = str(sf.NoisyTable(2).plan(wide((100, 100, 100, 100), rows_per_person=2)).refusal)
+    assert said.startswith("epsilon = 2: ")
+    assert ", epsilon 1 for the count of a row." in said
+
+
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(3)])
 def test_the_error_of_a_count_is_that_of_its_law(epsilon):
     law = {x: float(discrete_laplace_pmf(epsilon, x)) for x in range(-600, 601)}

@@ -193,9 +193,11 @@ def most_noise(cells: int, epsilon: Fraction, asked: Threshold) -> tuple[float, 
 
 
 def mostly_noise(
-    schema: Schema, cells: int, epsilon: Fraction, threshold: int, *, when: str = ""
+    schema: Schema, epsilon: Fraction, cells: int, rate: Fraction, threshold: int, *, when: str = ""
 ) -> ParameterError | None:
     """Return why such a table is not worth drawing: its noise would pass for people. Of public numbers only.
+
+    `rate` is what the count of a row gets of the epsilon that was asked for.
 
     The rule: noise alone is expected to add at least a tenth of the rows there are; or there are more than ten cells
     for a row, so that few hold many people, and noise is expected to report one or more. Rows are those the schema
@@ -203,17 +205,18 @@ def mostly_noise(
     more than its share of the rows tells. `when` says of what moment the number of cells is, where it changes.
     """
     table = schema.rows or ASSUMED_ROWS
-    if not _noisy(cells, epsilon, threshold, table):
+    if not _noisy(cells, rate, threshold, table):
         return None
-    found, rows = expected_noise(cells, epsilon, threshold)
+    found, rows = expected_noise(cells, rate, threshold)
+    each = "" if rate == epsilon else f", epsilon {_short(rate)} for the count of a row"
     known = "declared in the schema" if schema.rows else "assumed, since the schema does not declare `rows`"
     rule = (
         f"noise alone would report about {found:,.3g} cells with {rows:,.3g} rows that belong to nobody, in a table of "
-        f"{table:,} rows ({known}): {large(cells)} cells{when}, counts from {threshold:,} on"
+        f"{table:,} rows ({known}): {large(cells)} cells{when}, counts from {threshold:,} on{each}"
     )
     ways = ["ask for fewer cells (cut columns, coarser values, fewer columns)", "a larger epsilon"]
-    quiet = max(threshold, math.ceil(Fraction((Decimal(cells) * RARELY).ln()) / epsilon))
-    if not _noisy(cells, epsilon, quiet, table):
+    quiet = max(threshold, math.ceil(Fraction((Decimal(cells) * RARELY).ln()) / rate))
+    if not _noisy(cells, rate, quiet, table):
         ways.append(f"threshold {quiet} (a false cell in one of {RARELY} releases)")
     ways += ["a public `rows` in the schema where the table is larger"] if not schema.rows else []
     hint = f"{', '.join(ways)}; allow_noise=True (--allow-noise) publishes it anyway{carried_words(schema)}"

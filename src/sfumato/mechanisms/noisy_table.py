@@ -160,7 +160,7 @@ class NoisyTable:
             warning = f"Warning: with this number of cells no group below {least} rows is seen. Declare fewer: --cut"
             notes.append(f"{warning}{carried_words(kept)}.")
         stage = Stage("counts", does=does, budget=self.epsilon, expected_error=expected_error(rate))
-        return Plan((stage,), notes=tuple(notes), refusal=mostly_noise(kept, cells, rate, least))
+        return Plan((stage,), notes=tuple(notes), refusal=mostly_noise(kept, self.epsilon, cells, rate, least))
 
     def decide(self, counts: Gathered, draw: object = None) -> Decided:
         """Fix the cells, what a row's count gets and the threshold; there is no choice to draw."""

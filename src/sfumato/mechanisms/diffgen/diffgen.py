@@ -311,7 +311,7 @@ class DiffGen:
         if least > MANY_ROWS and carried_words(kept):
             notes.append(f"Warning: no group below {least} rows is seen{carried_words(kept)}.")
         when = "" if few == many else " before any specialization"
-        refusal = mostly_noise(kept, few, rate, least, when=when)
+        refusal = mostly_noise(kept, self.epsilon, few, rate, least, when=when)
         if refusal is None and few != many:
             refusal, warned = too_much_noise_after(kept, self.epsilon, many, rate, self.threshold or 1)
             notes += warned
