@@ -286,7 +286,7 @@ def _published(
         if claim.kind != "proved":
             refined = refined_classes(table, release, table.derived())
             named = [attribute.name for attribute in (*release.quasi, *release.carried)]
-            held = table.held_values(named, numbers=release.form == "buckets")
+            held = table.held_values(named, numbers=release.form == "buckets" or release.tight)
             release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release), held_values=held)
             release = replace(
                 release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.doubts.unclear()))

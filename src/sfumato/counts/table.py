@@ -25,7 +25,7 @@ from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.read_errors import guessed_reading
 from sfumato.io.source import open_source
 from sfumato.limits import DRIVER_CELLS
-from sfumato.schema import Attribute, Grid, Schema, Values
+from sfumato.schema import Attribute, Days, Grid, Schema, Values
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_people, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues
 from sfumato.schema.word_hints import names_a_category
@@ -318,13 +318,13 @@ class Table:
     def held_values(self, names: Sequence[str], *, numbers: bool = False) -> dict[str, HeldValues]:
         """Return how many rows and people have each value of the columns whose values are listed. Confidential.
 
-        With `numbers` also of those with a range of numbers, each value named by its code.
+        With `numbers` also of those with a range of numbers or days, each value named by its code.
         Without a `person`, somebody is taken to have as many rows as the schema says; in Spark, rows are counted.
         """
         found, external = {}, self._external()
         for name in names:
             domain = self.schema[name].domain
-            if not (isinstance(domain, Values) or (numbers and isinstance(domain, Grid))):
+            if not (isinstance(domain, Values) or (numbers and isinstance(domain, Grid | Days))):
                 continue
             counts = self.counts(name)
             people = -(-counts.weights // (1 if self.schema.person else self.schema.rows_per_person))

@@ -27,7 +27,7 @@ from sfumato.claims.requirement import Unit
 from sfumato.errors import count_of
 from sfumato.exact import plain
 from sfumato.release.declared_people import known_values
-from sfumato.schema import Attribute, Values
+from sfumato.schema import Attribute, Days, Values
 from sfumato.schema.near_values import near_codes
 
 if TYPE_CHECKING:
@@ -126,7 +126,12 @@ def class_warnings(release: Release) -> tuple[str, ...]:
         return tuple(note for note in release.notes if _EXACT in note)
     if release.form not in ("generalized", "buckets"):
         return ()
-    return (*_of_classes(release), *values_of_one_person(release))
+    return (
+        *_of_classes(release),
+        *values_of_one_person(release),
+        *_ends_of_one_person(release),
+        *_carried_of_one_person(release),
+    )
 
 
 def _of_classes(release: Release) -> tuple[str, ...]:
@@ -242,6 +247,56 @@ def values_of_one_person(release: Release) -> list[str]:
             fix += ', and write source = "data" if the list is that of the file' if listed else ""
             found.append(f"{has} {where}. {fix}")
     return found
+
+
+def _alone(release: Release, attribute: Attribute) -> set[str]:
+    """Return the values of an attribute that one person alone has, or may have; ranges name them by their code."""
+    held = release.held_values.get(attribute.name)
+    return set() if held is None else {text for text, people in held.people.items() if people == 1}
+
+
+def _ends_of_one_person(release: Release) -> list[str]:
+    """Say how many tight labels begin or end at the exact value of one person, of ranges: days, amounts.
+
+    Days with declared levels are cut between units, so that no label ends at somebody's own day.
+    """
+    found = []
+    for attribute, table, labels in zip(release.quasi, release.boxes.tables, release.boxes.labels.T, strict=True):
+        days = isinstance(attribute.domain, Days)
+        if not release.tight or isinstance(attribute.domain, Values) or (days and attribute.declared_tree):
+            continue
+        alone = np.array(sorted(int(code) for code in _alone(release, attribute)), np.int64)
+        used = table.take(np.unique(labels))
+        first, last = used.offsets[:-1], used.offsets[1:] - 1
+        own = np.isin(used.starts[first], alone) | np.isin(used.ends[last] - 1, alone)
+        if own.any():
+            label = count_of(int(own.sum()), f"label of {attribute.name} begins", f"labels of {attribute.name} begin")
+            fix = 'Declare levels (dates = ["month", "year"])' if days else "Declare a wider step"
+            found.append(f"{label} or end at the value that {_of_one(release)}. {fix}, or publish without --tight")
+    return found
+
+
+def _carried_of_one_person(release: Release) -> list[str]:
+    """Say how many values of one person stand as they are in a column that is not made coarser."""
+    found = []
+    for attribute in release.carried:
+        if not isinstance(attribute.domain, Values) or not (named := len(_alone(release, attribute))):
+            continue
+        stands = count_of(named, f"value of {attribute.name} that", f"values of {attribute.name} that")
+        are = "is" if named == 1 else "are"
+        found.append(
+            f"{stands} {_of_one(release)} {are} published unchanged: who knows of one may find the row, and read the "
+            "rest of it. Read rare values as one (same), or give the column another role"
+        )
+    return found
+
+
+def _of_one(release: Release) -> str:
+    """Say whose a value is that is counted once: as far as the schema tells who a row is about."""
+    if release.schema.unit == "row":
+        return "one row alone has"
+    several = not release.schema.person and release.schema.rows_per_person > 1
+    return "may be one person's" if several else "one person alone has"
 
 
 @dataclass(frozen=True, slots=True)

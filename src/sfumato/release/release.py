@@ -265,6 +265,12 @@ class Release:
         return self.groups.histogram(self.carried[0].name)
 
     @property
+    def tight(self) -> bool:
+        """Whether labels are the values that occur in a class, so that they end at somebody's own."""
+        parts = (self.mechanism, self.mechanism.get("base"))
+        return any(bool(part.get("tight")) for part in parts if isinstance(part, Mapping))
+
+    @property
     def practically_exact(self) -> bool:
         """Whether the noise on its counts is so small that they are hardly ever off."""
         return practically_exact(self.form, self.claim, self.schema)
