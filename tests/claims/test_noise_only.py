@@ -292,6 +292,17 @@ def test_more_cells_than_are_drawn_are_refused_with_the_product(tmp_path):
     for mechanism in (sf.NoisyTable(1), sf.DiffGen(1), sf.DiffGen.recommended(1)):
         with pytest.raises(sf.ParameterError, match=r"must be at most about 2\^512.*have about 2\^696 combinations"):
             mechanism.claim(schema)
+    with pytest.raises(sf.ParameterError, match=r"about 2\^697 entries.*have about 2\^696 combinations"):
+        sf.TargetRows(1).claim(schema)
+
+
+def test_marginals_speaks_of_no_cell_for_each_combination():
+    """Its tables are of one to three columns; the refusal said that every one of 2^92 combinations was a cell."""
+    columns = {f"s{i}": {"role": "sensitive", "values": list("abcdefgh"), "source": "public"} for i in range(6)}
+    schema = Schema.parse({"name": "carried", "source": "public", "rows": 100, "attribute": columns})
+    refusal = str(sf.Marginals("1/100").plan(schema).refusal)
+    assert "noise" in refusal
+    assert "cell" not in refusal
 
 
 def drawn_table(rows, values=5):

@@ -224,13 +224,20 @@ def mostly_noise(
 
 
 def too_much_noise(
-    schema: Schema, epsilon: Fraction, rows: float, *, said: str, ways: Sequence[str], share: int = NOISE_SHARE
+    schema: Schema,
+    epsilon: Fraction,
+    rows: float,
+    *,
+    said: str,
+    ways: Sequence[str],
+    more: str = "",
+    share: int = NOISE_SHARE,
 ) -> tuple[ParameterError | None, tuple[str, ...]]:
     """Judge noise that is expected to add or move at most so many rows, of public numbers only.
 
     Where that is one in `share` of the rows that the schema declares, return a refusal. Without declared rows return a
     warning instead, with the number, where it would be refused for 1,000 rows. `said` is the sentence, `ways` what
-    helps.
+    helps, `more` what the hint adds.
     """
     if rows * share < (schema.rows or ASSUMED_ROWS):
         return None, ()
@@ -238,7 +245,7 @@ def too_much_noise(
         refused = "Declare a public `rows` in the schema to have that refused for a table that is too small."
         return None, (f"Warning: {said}. {refused}",)
     rule = f"{said}, in a table of {schema.rows:,} rows (declared in the schema)"
-    hint = f"{', '.join(ways)}; allow_noise=True (--allow-noise) publishes it anyway{carried_words(schema)}"
+    hint = f"{', '.join(ways)}; allow_noise=True (--allow-noise) publishes it anyway{more}"
     return ParameterError("epsilon", _short(epsilon), rule, hint=hint), ()
 
 
@@ -259,7 +266,7 @@ def too_much_noise_after(
     quiet = math.ceil(Fraction((Decimal(cells) * RARELY).ln()) / rate)
     if schema.rows and most_noise(cells, rate, quiet)[1] * NOISE_SHARE < schema.rows:
         ways.append(f"threshold {quiet} (a false cell in at most one of {RARELY} releases)")
-    return too_much_noise(schema, epsilon, rows, said=said, ways=ways)
+    return too_much_noise(schema, epsilon, rows, said=said, ways=ways, more=carried_words(schema))
 
 
 def _noisy(cells: int, epsilon: Fraction, threshold: int, table: int) -> bool:

@@ -59,9 +59,11 @@ from sfumato.mechanisms.diffgen.scores import score_of
 from sfumato.mechanisms.noisy_cells import (
     ASSUMED_ROWS,
     NOISE_SHARE,
+    carried_words,
     cells_schema,
     decoded,
     expected_error,
+    large,
     least_drawable,
     most_noise,
     needs_cells,
@@ -305,7 +307,7 @@ class TargetRows:
         rows = self._added(kept)
         said = f"noise alone could add up to about {rows:,.3g} rows that stand for nobody"
         ways = ["a larger epsilon", "fewer classes of the target"]
-        refusal, warned = too_much_noise(kept, self.epsilon, rows, said=said, ways=ways)
+        refusal, warned = too_much_noise(kept, self.epsilon, rows, said=said, ways=ways, more=carried_words(kept))
         return Plan(tuple(stages), notes=(*notes, *warned), refusal=refusal)
 
     # -- with data ---------------------------------------------------------------------------
@@ -529,8 +531,8 @@ class TargetRows:
         classes = math.prod(attribute.size for attribute in schema.carried)
         entries = classes * sum(min(a.size, 2 * BINS + MOST_CUTS) if a.ordered else a.size for a in schema.quasi)
         if max(entries, classes) > ENTRIES:
-            hint = "coarser values, or fewer columns in the class"
-            raise ParameterError("schema", f"{entries:,} entries", f"must have at most {ENTRIES:,}", hint=hint)
+            hint = f"coarser values, or fewer columns in the class{carried_words(schema)}"
+            raise ParameterError("schema", f"{large(entries)} entries", f"must have at most {ENTRIES:,}", hint=hint)
         least = min(STACKED["tables"] / width, STACKED["selections"] * shares(MOST_CUTS, RATIO)[0], COUNTING)
         if self.budget * (1 - COUNTING) * least / person < SMALLEST:
             rule = f"leaves a draw less than {float(SMALLEST):g}"
