@@ -294,6 +294,8 @@ def _published(
             release = replace(release, few_missing=too_few_missing(mechanism, table))
             if not table.held:
                 release = replace(release, notes=(*release.notes, NOT_HELD))
+        described = (f"{one.path}: {one.rule}" for one in table.doubts.two_people(published=True))
+        release = replace(release, notes=(*release.notes, *described))
         stamped = replace(release.claim, accounted=account is not None, silent_on=_silences(release))
         if account is not None:
             account.spend(stamped)

@@ -304,3 +304,16 @@ def test_a_row_about_two_people_is_asked_about_and_warned_of(folder: Path, capsy
         for words in (["check", "d.csv", "s.toml"], ["publish", "mondrian", "d.csv", "s.toml", "--k", "3", "-o", "o"]):
             said = " ".join(run(capsys, *words)[1].split())
             assert ("age_1 and age_2 are named as if a row described two people" in said) == warned, said
+
+
+@pytest.mark.parametrize(
+    ("role", "noted"), [('"sensitive"\nkind = "numeric"\nrange = [0, 100]', True), ('"other"', False)]
+)
+def test_a_release_says_that_a_row_is_named_as_that_of_two_people(folder: Path, role, noted) -> None:
+    """The screen warned; the dictionary spoke of 1,300 people and published the partners' days of birth."""
+    frame = pl.read_csv("d.csv").drop("MRN").rename({"age": "age_1"}).with_columns(age_2=100 - pl.col("age_1"))
+    both = COLUMNS.replace("attribute.age", "attribute.age_1") + f"[attribute.age_2]\nrole = {role}\n"
+    schema = sf.Schema.parse(tomllib.loads(f'name = "t"\nrows_per_person = 1\ncopies_are_people = true\n{both}'))
+    release = sf.publish(sf.read(frame, schema), sf.Mondrian(sf.KAnonymity(3)))
+    rule = "age_1 and age_2 are named as if a row described two people, but every promise counts it as one"
+    assert (f"attribute.age_2: {rule}" in release.notes) is noted

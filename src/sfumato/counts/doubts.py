@@ -153,10 +153,13 @@ class Doubts:
         crowded += crowd_problem(external.crowd) if isinstance(external, SparkPeople) else []
         return crowded + mixed_keys(rows, schema) + keys_of_others(rows, schema)
 
-    def two_people(self) -> list[Problem]:
-        """Return a problem where columns are named as if a row described two people; no value is read for it."""
+    def two_people(self, *, published: bool = False) -> list[Problem]:
+        """Return a problem where columns, or published ones, are named as if a row described two people.
+
+        No value is read for it.
+        """
         schema = self._table.schema
-        pairs = two_people([attribute.name for attribute in schema.attributes])
+        pairs = two_people([attribute.name for attribute in (schema.published if published else schema.attributes)])
         if not pairs or schema.unit != "person" or {*schema.not_person} & {name for pair in pairs for name in pair}:
             return []
         one, other = pairs[0]

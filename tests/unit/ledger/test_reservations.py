@@ -213,7 +213,7 @@ def stand_in(schema, counts, **more):
             refuse_copies=lambda: None,
             refuse_suspected_keys=lambda: None,
             of_classes=lambda **_: (),
-            two_people=lambda: (),
+            two_people=lambda **_: (),
             unclear=lambda: (),
         ),
         close=lambda: None,
