@@ -149,3 +149,15 @@ def test_mutants_are_caught(monkeypatch):
     with monkeypatch.context() as mutant:
         mutant.setattr("sfumato.counts.doubts.keys_beside", lambda *_, **__: [])
         assert not table.doubts.suspected_keys()
+
+
+def test_rows_that_one_key_has_twice_are_no_reason_against_it():
+    """Of 35 pairs of pupils who agreed in name, street and teacher, 33 were one pupil twice, and her key was refused."""
+    rng = np.random.default_rng(2)
+    once = visits(1400, seed=2).unique("who", keep="first", maintain_order=True).drop("at", "encounter")
+    parts = {"name": 60, "street": 600, "teacher": 12}
+    drawn = {part: rng.choice([f"{part} {n}" for n in range(many)], once.height) for part, many in parts.items()}
+    once = once.with_columns(**drawn).rename({"who": "pid"})
+    table = sf.read(pl.concat([once, once[:35]]), schema("pid", *parts, person="pid"))
+    assert not table.doubts.suspected_keys()
+    assert sf.publish(table, K5).people.everyone == once.height

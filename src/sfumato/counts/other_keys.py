@@ -125,7 +125,7 @@ def keys_beside(source: Source, schema: Schema, *, rows_are_keys: bool) -> list[
     """Return what is wrong where the declared `person` is a key of rows, of visits or of cards: a person may have more.
 
     To name a column that hardly repeats is to call each row a person. What tells otherwise by the rows tells it here.
-    Of a key that repeats, one row of each is judged.
+    One row of each key is judged: that the rows of one key agree says nothing against it.
     """
     person = {*schema.person, *schema.person_columns}
     passed = tuple({*schema.not_person, *person})
@@ -135,7 +135,8 @@ def keys_beside(source: Source, schema: Schema, *, rows_are_keys: bool) -> list[
     if rows_are_keys:
         found = counting_columns(source, flat) or crossed_counts(source, flat)
     else:
-        source, why = _one_row_of_each(source, schema), f"one row of each {keys}, which `person` names, is compared"
+        why = f"one row of each {keys}, which `person` names, is compared"
+    source = _one_row_of_each(source, schema)
     found = found or agreeing_columns(source, flat, source.columns) or suspected_keys(source, flat)
     return [
         replace(
