@@ -65,7 +65,7 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     number = int(np.logical_or.reduce([found[what] for what in shown]).sum())
     rule = (
         f"{within_first(source, rows.height)}of {count_of(keys, 'key')} {count_of(number, 'has', 'have')} "
-        f"{' or '.join(shown)}: one key may stand for several people, who count as one"
+        f"{'; or '.join(shown)}: one key may stand for several people, who count as one"
     )
     hint = 'give each person a key of their own; a key that repeats in each place needs both, person = ["place", "key"]'
     return [Problem(", ".join(schema.person), rule, hint, count=number)]
