@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import polars as pl
+import pyreadstat
 import pytest
 from click.testing import CliRunner
 
@@ -123,6 +125,25 @@ def test_amounts_that_every_form_reads_alike_are_proposed_as_before(cells, thous
     drafted = sf.draft(tmp_path / "t.csv")
     assert f'thousands = "{thousands}"' in drafted
     assert "decimal =" not in drafted
+
+
+def test_numbers_with_labels_are_named(tmp_path):
+    """The labels that SPSS keeps for numbers of a scale variable were thrown away without a word."""
+    path, measure = tmp_path / "t.sav", {"seen": "scale"}
+    frame = pd.DataFrame({"seen": [0.0, 5.0, 10.0] * 10, "ill": ["a", "b", "c"] * 10})
+    labels = {"seen": {0: "extremely left", 10: "extremely right", 5: "5"}}
+    pyreadstat.write_sav(frame, path, variable_value_labels=labels, variable_measure=measure)
+    column = {"role": "quasi", "kind": "numeric", "range": [0, 11]}
+    said = []
+    for missing in ([], ["0"], ["0", "10.0"]):
+        held = {"seen": {**column, **({"missing": missing} if missing else {})}, "ill": ILL}
+        known = sf.read(path, sf.Schema.parse({"name": "t", "rows_per_person": 1, "attribute": held}))
+        said.append([(one.path, one.rule) for one in known.doubts.unclear()])
+    rules = [
+        "2 numbers have labels in the file, which are not read",
+        "1 number has a label in the file, which is not read",
+    ]
+    assert said == [[("attribute.seen", rules[0])], [("attribute.seen", rules[1])], []]
 
 
 def test_mutants_are_caught(monkeypatch):

@@ -20,7 +20,7 @@ from sfumato.io.decode_cell import ASK, too_large_for_a_float
 from sfumato.io.dialect import guesses_of
 from sfumato.io.encode import Encoded, exact_cells, first_look, may_have_no_value, settle, settle_objects, whole_floats
 from sfumato.io.frames import ROWS
-from sfumato.io.read_errors import cell_problems, missing_columns, refused
+from sfumato.io.read_errors import cell_problems, missing_columns, refuse_unread, refused
 from sfumato.io.source import Source, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
 from sfumato.schema import Attribute, Grid, Values
@@ -125,6 +125,7 @@ class EncodedColumns:
         keys = self.person if self.people is None or source.grouped else ()
         if not present and not keys:
             return
+        refuse_unread(source.unread, {**dict.fromkeys(keys, "person"), **{a.column_name: a.where for a in present}})
         if self._opened(source, present):
             return
         spark = spark_of(source)

@@ -8,6 +8,7 @@ Checked   tests/claims/test_unclear_cells.py::test_dates_that_nothing_settles_ar
           tests/claims/test_unclear_cells.py::test_one_cell_settles_it
           tests/claims/test_unclear_cells.py::test_points_that_mark_decimals_or_thousands_are_named
           tests/claims/test_unclear_cells.py::test_amounts_in_two_currencies_are_named
+          tests/claims/test_unclear_cells.py::test_numbers_with_labels_are_named
 Silent on which reading is right: the schema declares one, and whoever made the file knows; on columns whose first
           20,000 rows hold no doubtful cell.
 """
@@ -21,8 +22,10 @@ import polars as pl
 
 from sfumato.counts.row_groups import FIRST_ROWS  # raise the question; all rows settle it
 from sfumato.errors import Problem
+from sfumato.io.decode_cell import missing_numbers
 from sfumato.io.source import Source
 from sfumato.schema import Attribute, Days, Edges, Grid, Schema
+from sfumato.schema.domain import decimal_text
 from sfumato.schema.formats import NumberForm, parse_day
 
 
@@ -34,7 +37,7 @@ def unclear_cells(source: Source, schema: Schema) -> list[Problem]:
             if all(_open(_texts(source, attribute, most), declared, other) for most in (FIRST_ROWS, None)):
                 found.append(Problem(attribute.where, rule, _ASK))
                 break
-        found += _currencies(source, attribute)
+        found += _currencies(source, attribute) + _labelled(source, attribute)
     return found
 
 
@@ -73,6 +76,20 @@ def _currencies(source: Source, attribute: Attribute) -> list[Problem]:
         return []
     rule = f"has amounts in {' and '.join(held)}, which are published without the sign, as if they were one currency"
     return [Problem(attribute.where, rule, "convert them to one currency, or give each currency a column of its own")]
+
+
+def _labelled(source: Source, attribute: Attribute) -> list[Problem]:
+    """Return a problem where a file gives numbers a label that the schema does not name as missing."""
+    texts = attribute.missing.texts if attribute.missing else ()
+    numbers = {*texts, *map(decimal_text, missing_numbers(attribute))}
+    labels = source.scale_labels(attribute.column_name).numbers
+    left = tuple(f"{number} {label}" for number, label in labels.items() if number not in numbers)
+    if not left:
+        return []
+    has, be = ("number has a label", "is") if len(left) == 1 else ("numbers have labels", "are")
+    rule = f"{len(left)} {has} in the file, which {be} not read"
+    hint = "read the labels: numbers that stand for no answer belong in `missing`"
+    return [Problem(attribute.where, rule, hint, count=len(left), values=left)]
 
 
 _ASK = "ask the people who made the file; what the schema declares is what is published"

@@ -30,6 +30,7 @@ from sfumato.io.excel import Sheet
 from sfumato.io.frames import ROWS
 from sfumato.io.read_errors import LAST_DIGITS_LOST, READ_AS_TEXT
 from sfumato.io.source import Source, slices
+from sfumato.io.stats_files import NO_LABELS, ScaleLabels
 from sfumato.schema.answer_codes import maybe_no_answer
 from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.checks import plain_spelling
@@ -48,7 +49,8 @@ class ColumnFacts:
     `no_value` are the texts and numbers that are taken for no value by their look; `answers` those of `texts` that
     may be none as well, and for the values beside them are not taken for it; `rows_of` says how many rows have a text
     of either. `unread` are the texts that are no days or numbers in a column of these. `lost_digits` counts cells that
-    are floats of 2^53 or more: such a column cannot be read as codes, so nothing else is said of it.
+    are floats of 2^53 or more: such a column cannot be read as codes, so nothing else is said of it. `labels` are those
+    that the file gives to single numbers.
     """
 
     name: str
@@ -67,6 +69,7 @@ class ColumnFacts:
     lost_digits: int = 0
     unread: tuple[str, ...] = field(default=(), repr=False)
     spelling: Spelling = PLAIN
+    labels: ScaleLabels = NO_LABELS
 
     @property
     def uniqueness(self) -> float:
@@ -123,7 +126,7 @@ def _has_text(name: str, dtype: pl.DataType, texts: Sequence[str]) -> list[tuple
 def _without_codes(column: ColumnFacts, codes: Sequence[str]) -> ColumnFacts:
     """Return a column in which further texts are taken for no value."""
     known = sorted(text for text in (*(column.texts or ()), *column.no_value) if text not in codes)
-    made = _from_texts(column.name, known, column.rows, column.distinct, column.nulls, None)
+    made = _from_texts(column.name, known, column.rows, column.distinct, column.nulls, None, labels=column.labels)
     return replace(made, no_value=(*made.no_value, *codes))
 
 
@@ -151,12 +154,20 @@ def _facts(
         values = [canonical_text(value) for value in cells_of(listed[name][0])]
         known = sorted({text for text in values if text is not None})
         typed = _typed_days(source, name)
-        facts[name] = _from_texts(name, known, rows, len(known), nulls[name], written.get(name), typed)
+        labels = source.scale_labels(name)
+        facts[name] = _from_texts(name, known, rows, len(known), nulls[name], written.get(name), typed, labels)
     for name in many:
         counted_as = {"rows": rows, "distinct": distinct[name], "nulls": nulls[name]}
-        facts[name] = _many(source, frame, name, types[name], written.get(name), **counted_as)
-    found = [facts.get(name, ColumnFacts(name, rows=rows, distinct=0, plain=False)) for name in names]
+        labels = source.scale_labels(name)
+        facts[name] = _many(source, frame, name, types[name], written.get(name), labels=labels, **counted_as)
+    found = [facts.get(name, _not_plain(source, name, rows)) for name in names]
     return [_readable(source, types[one.name], one) for one in found]
+
+
+def _not_plain(source: Source, name: str, rows: int) -> ColumnFacts:
+    """Return a column whose cells are no plain values, with the reason where the file gives one."""
+    ask = f"kind: {'; '.join(source.unread[name])}, and draft again" if name in source.unread else ""
+    return ColumnFacts(name, rows=rows, distinct=0, plain=False, spelling=Spelling(ask=(ask,)) if ask else PLAIN)
 
 
 def _rows_where(source: Source, here: pl.Expr | None = None) -> pl.Expr:
@@ -203,7 +214,9 @@ def _from_texts(
     nulls: int,
     written: Spelling | None,
     typed: frozenset[str] = frozenset(),
+    labels: ScaleLabels = NO_LABELS,
 ) -> ColumnFacts:
+    known = [text for text in known if text not in labels.none]
     answers = answers_like_none(known)
     no_value = [text for text in known if text in NO_VALUE and text not in answers]
     texts = [text for text in known if text not in no_value]
@@ -240,10 +253,11 @@ def _from_texts(
         distinct=distinct,
         nulls=nulls,
         texts=tuple(kept),
-        no_value=(*no_value, *words, *doubtful),
+        no_value=(*no_value, *words, *doubtful, *labels.none),
         answers=tuple(text for text in kept if text in answers),
         unread=(*spelling.strays, *spelling.unread),
         spelling=spelling,
+        labels=labels,
     )
     if days and kept:
         return replace(facts, days=(min(days[text] for text in kept), max(days[text] for text in kept)))
@@ -301,7 +315,10 @@ def _ends(frame: pl.LazyFrame, name: str, dtype: pl.DataType, spelling: Spelling
 
 
 def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **facts: Any) -> ColumnFacts:
-    others, no_days = (tuple(text for text in found[key] if text is not None) for key in ("others", "no_days"))
+    labelled = facts["labels"].none
+    others, no_days = (
+        tuple(text for text in found[key] if text is not None and text not in labelled) for key in ("others", "no_days")
+    )
     bounded = found["low"] is not None and max(abs(found["low"]), abs(found["high"])) < 10**15
     if bounded and not found["zeros"] and len(others) < _OTHERS and all(map(_none, others)):
         ends = (Decimal(repr(found["low"])), Decimal(repr(found["high"])))
@@ -311,10 +328,10 @@ def _from_ends(name: str, found: dict[str, Any], spelling: Spelling = PLAIN, **f
             marked = [text for text in found["marked"] if text is not None]
             ask = unclear_numbers([spelling.numbers, *number_forms(marked)], marked)
         spelling = replace(spelling, ask=ask)
-        return ColumnFacts(name, numbers=ends, whole=whole, no_value=others, spelling=spelling, **facts)
+        return ColumnFacts(name, numbers=ends, whole=whole, no_value=(*others, *labelled), spelling=spelling, **facts)
     if found["first"] is not None and all(map(_none, no_days)) and found["last"].year < dt.MAXYEAR:
         days = (found["first"], found["last"])
-        return ColumnFacts(name, days=days, no_value=no_days, spelling=spelling, **facts)
+        return ColumnFacts(name, days=days, no_value=(*no_days, *labelled), spelling=spelling, **facts)
     for what, texts in (("numbers", others), ("dates year-month-day", no_days)):
         odd = tuple(text for text in texts if not _none(text))
         if odd and len(texts) < _OTHERS and not found["zeros"]:
@@ -334,7 +351,8 @@ def _many(
         return replace(made, spelling=PLAIN)
     if written or made.numbers is not None or made.days is not None or not isinstance(dtype, pl.String):
         return made
-    sample = [text for text in found["others"] if text is not None and not _none(text)]
+    labelled = source.scale_labels(name).none
+    sample = [text for text in found["others"] if text is not None and not _none(text) and text not in labelled]
     look = spelling_of(sample)
     tried = [Spelling(form) for form in day_formats(sample) if form]
     tried += [Spelling(numbers=form) for form in number_forms(sample) if not form.plain]

@@ -41,6 +41,7 @@ _NEAR = (
     "another one otherwise"
 )
 _SPELLINGS = 3  # values that a comment names with another spelling
+_LABELS = 20  # labels of numbers that a question names
 _NAMED = 5  # pairs of values that a comment names, and texts for no value that a question does
 _MASK = (
     "mask: do the first digits mean the wider area? cells then read 50***; list the codes there are in `values`, where "
@@ -189,6 +190,7 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
         decide = ("role: other is not published; for another role give it values, a mask or groups", *ask)
         return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
     doubt = _asked_of_none(column, listed=any(key == "values" for key, _, _ in made.lines))
+    doubt += _asked_of_labels(column, listed=any(key == "values" for key, _, _ in made.lines))
     doubt += _code_at_an_end(column, *column.numbers) if made.kind == "numeric" and column.numbers else ()
     # What is not published needs no range, groups or mask. How it is written, and what means that there is no value, is
     # asked: the role may change yet.
@@ -216,6 +218,18 @@ def _asked_of_none(column: ColumnFacts, *, listed: bool) -> tuple[str, ...]:
         else:
             found += (f"values: are {named} answers? if they say that there is no value, move them to `missing`",)
     return found
+
+
+def _asked_of_labels(column: ColumnFacts, *, listed: bool) -> tuple[str, ...]:
+    """Ask of the numbers of a scale variable that have a label: it may say, in any language, that there is no value."""
+    named = [f"{number} as '{label}'" for number, label in column.labels.numbers.items()]
+    if not named:
+        return ()
+    named[_LABELS:] = [f"{len(named) - _LABELS} more"] if len(named) > _LABELS else []
+    said = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+    one = "it say" if len(named) == 1 else "one of them say"
+    topic, then = ("values", "if so, move its number") if listed else ("missing", "then add its number")
+    return (f"{topic}: the file labels {said}: does {one} that there is no value? {then} to `missing`",)
 
 
 def _texts_named(column: ColumnFacts, texts: Sequence[str]) -> str:

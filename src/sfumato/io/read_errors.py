@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -41,6 +41,15 @@ def refuse_names_twice(where: str, names: Sequence[str], *, certain: bool = True
         rule = f"has {count_of(len(twice), 'column name that occurs', 'column names that occur')} twice: "
         hint = "give each column a name of its own"
         raise refused(where, rule + "; ".join(listed), hint, values=twice, count=len(twice))
+
+
+def refuse_unread(unread: Mapping[str, tuple[str, str]], asked: Mapping[str, str]) -> None:
+    """Raise for the columns that a file has in a form that is not read; `asked` says who asks for each column."""
+    problems = [
+        Problem(asked[name], f"column {name} {unread[name][0]}", unread[name][1]) for name in asked if name in unread
+    ]
+    if problems:
+        raise ReadError(problems)
 
 
 def guessed_reading(name: str, guesses: Sequence[str]) -> ReadError:

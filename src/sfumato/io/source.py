@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,55 +13,16 @@ import polars as pl
 
 from sfumato.errors import ParameterError, SfumatoError, count_of
 from sfumato.io.database import SCHEMES, SqlTable, open_database
-from sfumato.io.decode_cell import canonical_text, too_large_for_a_float
+from sfumato.io.decode_cell import too_large_for_a_float
 from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
 from sfumato.io.encode import whole_floats, with_decimal_marks
 from sfumato.io.excel import Sheet, open_sheet
 from sfumato.io.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.io.read_errors import refused
 from sfumato.io.spark import is_session, spark_frame
+from sfumato.io.stats_files import NO_LABELS, ScaleLabels, stats_table
 from sfumato.raw_files import EXCEL, PARQUET, STATS, engine_path
 from sfumato.schema import Attribute, Grid
-
-# SPSS, Stata and SAS files, through pyreadstat: each cell as its value label, its number, its text or its day.
-#
-# A cell is read by what the file declares of its variable and by nothing else: another row never changes it. A value
-# with a label is read as the label, unless the variable is declared a scale (SPSS): there a label marks an odd number
-# among others. Values declared missing (SPSS's lists and ranges, Stata's .a to .z, SAS's .A to .Z) are nulls.
-
-_READERS = {".sav": "sav", ".zsav": "sav", ".por": "por", ".dta": "dta", ".sas7bdat": "sas7bdat", ".xpt": "xport"}
-_SINGLE = "float"  # Stata's four bytes: 0.7 is the decimal it prints, not the nearest double
-
-
-def stats_frame(path: Path) -> pl.DataFrame:
-    """Return the table of a file of a statistics program."""
-    try:
-        import pyreadstat
-    except ModuleNotFoundError:
-        raise refused(path.name, "needs the stats extra", "pip install 'sfumato[stats]'") from None
-    reader = getattr(pyreadstat, f"read_{_READERS[path.suffix.lower()]}")
-    found, meta = reader(engine_path(path), output_format="dict")  # in lists: no column is given a type by its cells
-    names = [str(name) for name in found]
-    if not names:
-        raise refused(path.name, "has no columns", "write the file again")
-    scales = {name for name, level in (meta.variable_measure or {}).items() if level == "scale"}
-    labels = {name: known for name, known in (meta.variable_value_labels or {}).items() if name not in scales}
-    types = meta.readstat_variable_types or {}
-    return pl.DataFrame([_series(name, found[name], labels.get(name, {}), str(types.get(name))) for name in names])
-
-
-def _series(name: str, cells: Sequence[Any], labels: Mapping[Any, str], kind: str) -> pl.Series:
-    """Return one variable: of numbers as numbers, of all else as the canonical text of each cell."""
-    if not labels and kind.startswith(("int", "double", _SINGLE)) and not any(map(_is_temporal, cells)):
-        values = [None if cell is None else float(cell) for cell in cells]
-        return pl.Series(name, values, dtype=pl.Float32 if kind == _SINGLE else pl.Float64)
-    texts = {value: text.strip() for value, text in labels.items() if isinstance(text, str) and text.strip()}
-    return pl.Series(name, [texts.get(cell, canonical_text(cell)) for cell in cells], dtype=pl.String)
-
-
-def _is_temporal(cell: Any) -> bool:
-    return cell is not None and not isinstance(cell, int | float)
-
 
 _COLUMNS, _CELLS = 250, 20_000_000  # columns looked at in one query; cells of a wide table that are held at once
 
@@ -83,6 +44,8 @@ class Source:
     streaming: bool = True
     files: tuple[CsvFile, ...] = ()
     total: int | None = None  # rows of the table of which these are the first, in no order
+    scales: Mapping[str, ScaleLabels] = field(default_factory=dict)
+    unread: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # columns that cannot be read: rule and hint
 
     @property
     def padded(self) -> bool:
@@ -127,6 +90,10 @@ class Source:
     def guesses(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return which of encoding, delimiter and header were guessed from rows, when these columns are read."""
         return guesses_of([file.form for file in self.files], columns)
+
+    def scale_labels(self, column: str) -> ScaleLabels:
+        """Return the labels that a file gives to single numbers of a column."""
+        return self.scales.get(column, NO_LABELS)
 
     @property
     def backend(self) -> str:
@@ -254,6 +221,8 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
     except Exception as error:  # noqa: BLE001  (five engines, each with its own tree of errors)
         kind = type(error).__name__
         hint = "check the delimiter, the quotes and the encoding, and that the file is complete"
+        if Path(where).suffix.lower() in STATS:
+            hint = "check that the file is complete, and that the program that made it opens it"
         if where == _FRAME:
             hint = "check that its own library can still read it and that its columns hold plain values"
         problem = refused(where, f"cannot be read as a table ({kind})", hint)
@@ -352,8 +321,10 @@ def _open_paths(paths: Sequence[Path], text: dict[str, Any], sheet: str | None, 
         sheets = [guarded(path.name, lambda path=path: open_sheet(path, sheet)) for path in paths]  # type: ignore[misc]
         _same_columns(paths, [found.names for found in sheets])
         return Source(name, columns=sheets[0].names, frame=Sheet.chained(sheets), streaming=False)
+    if kind == "stats":
+        return _open_stats(paths)
     if kind != "csv":
-        frames = [guarded(path.name, lambda path=path: _scan_binary(path, kind)) for path in paths]  # type: ignore[misc]
+        frames = [guarded(path.name, lambda path=path: _scan_parquet(path)) for path in paths]  # type: ignore[misc]
         columns = [tuple(guarded(name, lambda frame=frame: frame.collect_schema().names())) for frame in frames]  # type: ignore[misc]
         _same_columns(paths, columns)
         return Source(name, columns=columns[0], frame=guarded(name, lambda: pl.concat(frames)))
@@ -386,10 +357,27 @@ def _kind(path: Path) -> str:
     return next((kind for magic, kind in _MAGIC if head == magic), "csv")
 
 
-def _scan_binary(path: Path, kind: str) -> pl.LazyFrame:
+def _open_stats(paths: Sequence[Path]) -> Source:
+    """Open files of a statistics program."""
+    for path in paths:
+        _refuse_empty(path)
+    tables = [guarded(path.name, lambda path=path: stats_table(path)) for path in paths]  # type: ignore[misc]
+    columns = [tuple(table.frame.columns) for table in tables]
+    _same_columns(paths, columns)
+    frame = guarded(paths[0].name, lambda: pl.concat([table.frame for table in tables]).lazy())
+    unread = {name: why for table in tables for name, why in table.unread.items()}
+    scales = {name: labels for table in tables for name, labels in table.scales.items()}
+    return Source(paths[0].name, columns=columns[0], frame=frame, scales=scales, unread=unread)
+
+
+def _scan_parquet(path: Path) -> pl.LazyFrame:
+    _refuse_empty(path)
+    return pl.scan_parquet(engine_path(path), glob=False)
+
+
+def _refuse_empty(path: Path) -> None:
     if path.stat().st_size == 0:
         raise refused(path.name, "is empty", "write the file again")
-    return stats_frame(path).lazy() if kind == "stats" else pl.scan_parquet(engine_path(path), glob=False)
 
 
 def _scan_csv(file: CsvFile) -> pl.LazyFrame:

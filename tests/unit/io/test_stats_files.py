@@ -13,7 +13,8 @@ from hypothesis import given, settings, strategies as st
 from sfumato.counts import check, read
 from sfumato.drafting import draft
 from sfumato.errors import ReadError
-from sfumato.io import source
+from sfumato.io import stats_files
+from sfumato.io.source import open_source
 from sfumato.raw_files import STATS
 from sfumato.schema import Schema
 
@@ -139,7 +140,7 @@ def test_damaged_files_get_a_message(tmp_path, suffix: str) -> None:
 
 
 def test_every_form_has_its_reader() -> None:
-    assert source._READERS.keys() == STATS
+    assert stats_files._READERS.keys() == STATS
 
 
 def test_a_column_without_any_value_is_a_column(tmp_path) -> None:
@@ -149,3 +150,173 @@ def test_a_column_without_any_value_is_a_column(tmp_path) -> None:
         {"name": "t", "attribute": {"w": {"role": "quasi", "kind": "numeric", "range": [0, 1], "missing": [""]}}}
     )
     assert read(path, schema).codes("w").ravel().tolist() == [1] * 4
+
+
+def cells_of(path) -> dict[str, list[object]]:
+    return open_source(path).scan(open_source(path).columns).collect().to_dict(as_series=False)
+
+
+def test_durations_of_more_than_a_day_stay_apart(tmp_path) -> None:
+    """Stays of 6, 30 and 54 hours were all read as 06:00:00: pyreadstat takes times modulo 24 hours."""
+    hours = pd.DataFrame({"stay": [h * 3600.0 for h in (6, 30, 54, -6)] + [90.5]})
+    texts = ["06:00:00", "30:00:00", "54:00:00", "-06:00:00", "00:01:30.5"]
+    for form in ("TIME8", "DTIME12", "MTIME8"):
+        pyreadstat.write_sav(hours, tmp_path / "t.sav", variable_format={"stay": form})
+        assert cells_of(tmp_path / "t.sav") == {"stay": texts}
+    pyreadstat.write_xport(hours, tmp_path / "t.xpt", variable_format={"stay": "TIME8"})
+    assert cells_of(tmp_path / "t.xpt") == {"stay": texts}
+    pyreadstat.write_dta(hours * 1000, tmp_path / "t.dta", variable_format={"stay": "%tcHH:MM:SS"})
+    assert cells_of(tmp_path / "t.dta") == {"stay": texts}
+
+
+DAY = dt.date(2018, 8, 19)
+SINCE_1960 = float((DAY - dt.date(1960, 1, 1)).days)
+
+
+def one_each(writer, path, value: float, forms: list[str]) -> dict[str, object]:
+    """Write a number once in each format, and return what is read of it."""
+    frame = pd.DataFrame({f"V{at}": [value] for at in range(len(forms))})
+    writer(frame, str(path), variable_format=dict(zip(frame.columns, forms, strict=True)))
+    return {form: cells[0] for form, cells in zip(forms, cells_of(path).values(), strict=True)}
+
+
+def test_days_are_days_in_every_format(tmp_path) -> None:
+    """SAS's MONYY7, SPSS's MOYR8 and Stata's %tdDD/NN/CCYY, among others, were read as bare numbers without a word."""
+    day = DAY.isoformat()
+    sas = ["DATE9", "MONYY7", "YYMM7", "YYQ6", "WORDDATE", "JULIAN7", "YEAR4", "YYMMDDN8", "E8601DA", "EURDFDD10"]
+    assert set(one_each(pyreadstat.write_xport, tmp_path / "t.xpt", SINCE_1960, sas).values()) == {day}
+    stata = ["%td", "%d", "%-td", "%tdDD/NN/CCYY", "%td_D_m_CY", "%dD_m_Y", "%tdMon_CCYY"]
+    assert set(one_each(pyreadstat.write_dta, tmp_path / "t.dta", SINCE_1960, stata).values()) == {day}
+    seconds = (DAY - dt.date(1582, 10, 14)).days * 86_400.0
+    spss = ["DATE11", "MOYR8", "QYR8", "WKYR10", "JDATE7", "DATETIME20"]
+    assert set(one_each(pyreadstat.write_sav, tmp_path / "t.sav", seconds, spss).values()) == {day}
+
+
+def test_numbers_stay_numbers(tmp_path) -> None:
+    assert set(one_each(pyreadstat.write_xport, tmp_path / "t.xpt", 7.5, ["BEST12", "COMMA9", "F8"]).values()) == {7.5}
+    assert set(one_each(pyreadstat.write_dta, tmp_path / "t.dta", 7.5, ["%9.0g", "%-9.2f", "%ty"]).values()) == {7.5}
+    assert set(one_each(pyreadstat.write_sav, tmp_path / "t.sav", 7.5, ["F8.2", "N5", "MONTH9"]).values()) == {7.5}
+
+
+def test_periods_of_stata_are_named(tmp_path) -> None:
+    """Months, quarters, half-years and weeks since 1960 were read as bare numbers; one before 1960 counts down."""
+    forms = {"%tm": "1971-10", "%tq": "1995Q2", "%th": "2030H2", "%tw": "1962W38"}
+    assert one_each(pyreadstat.write_dta, tmp_path / "t.dta", 141.0, list(forms)) == forms
+    assert one_each(pyreadstat.write_dta, tmp_path / "t.dta", -1.0, ["%tm"]) == {"%tm": "1959-12"}
+
+
+def test_days_of_datetimes_are_read_and_numbers_outside_the_calendar_stay(tmp_path) -> None:
+    """One DTDATE9 variable made a whole SAS file unreadable, with a hint about delimiters."""
+    frame = pd.DataFrame({"V": [SINCE_1960 * 86_400, SINCE_1960 * 86_400 + 3600, 1e15]})
+    pyreadstat.write_xport(frame, tmp_path / "t.xpt", variable_format={"V": "DTDATE9"})
+    assert cells_of(tmp_path / "t.xpt") == {"V": ["2018-08-19", "2018-08-19T01:00:00", "1000000000000000"]}
+
+
+def test_a_variable_that_cannot_be_read_is_named_and_the_others_are_read(tmp_path) -> None:
+    """Days of a business calendar (%tb), and milliseconds with leap seconds (%tC), were read as if they were plain."""
+    path = tmp_path / "t.dta"
+    frame = pd.DataFrame({"open": [1.0, 2.0], "leap": [1.0, 2.0], "n": [1.0, 2.0]})
+    pyreadstat.write_dta(frame, path, variable_format={"open": "%tbnyse", "leap": "%tC"})
+    schema = Schema.parse({"name": "t", "attribute": {"n": {"role": "quasi", "values": ["1", "2"]}}})
+    assert check(path, schema) == []
+    for name, said in (("open", "%tb"), ("leap", "%tC")):
+        wrong = Schema.parse({"name": "t", "attribute": {name: {"role": "quasi", "values": ["1", "2"]}}})
+        with pytest.raises(ReadError, match=f"column {name} has the format {said}"):
+            read(path, wrong)
+        with pytest.raises(ReadError, match=f"person: column {name} has the format {said}"):
+            read(path, keyed(name))
+    assert "in Stata, replace it by dofb() of it" in draft(path)
+
+
+def keyed(name: str) -> Schema:
+    held = {"n": {"role": "quasi", "values": ["1", "2"]}}
+    return Schema.parse({"name": "t", "person": name, "rows_per_person": 1, "attribute": held})
+
+
+@pytest.mark.parametrize("suffix", ["sav", "dta"])
+def test_two_codes_are_never_one_text(tmp_path, suffix: str) -> None:
+    """Code 3 with the label 4 and code 4 without one were both read as 4; two codes of one label were one value."""
+    path = tmp_path / f"t.{suffix}"
+    frame = pd.DataFrame({"kids": [1.0, 2.0, 3.0, 4.0, 5.0], "land": [1.0, 2.0, 3.0, 1.0, 4.0]})
+    labels = {"kids": {1: "0", 2: "1", 3: "4.0"}, "land": {1: "Georgia", 2: "Georgia", 3: "Ohio"}}
+    getattr(pyreadstat, f"write_{suffix}")(frame, path, variable_value_labels=labels)
+    kids, land = ["0", "1", "4.0", "4 (no label)", "5"], ["1 Georgia", "2 Georgia", "Ohio", "1 Georgia", "4"]
+    assert cells_of(path) == {"kids": kids, "land": land}
+    frame = frame.iloc[3:].reset_index(drop=True)  # the same without the rows that they could be taken for
+    getattr(pyreadstat, f"write_{suffix}")(frame, path, variable_value_labels=labels)
+    assert cells_of(path) == {"kids": kids[3:], "land": land[3:]}
+
+
+def test_labels_that_nothing_tells_apart_are_refused(tmp_path) -> None:
+    path = tmp_path / "t.sav"
+    labels = {"land": {1: "Georgia", 2: "Georgia", 3: "1 Georgia"}}
+    pyreadstat.write_sav(pd.DataFrame({"land": [1.0, 2.0]}), path, variable_value_labels=labels)
+    schema = Schema.parse({"name": "t", "attribute": {"land": {"role": "quasi", "values": ["Georgia"]}}})
+    with pytest.raises(ReadError, match="column land has value labels that cannot be told apart"):
+        read(path, schema)
+
+
+def test_a_text_that_is_the_label_of_another_is_marked(tmp_path) -> None:
+    path = tmp_path / "t.sav"
+    frame = pd.DataFrame({"sex": ["m", "male", "x"]})
+    pyreadstat.write_sav(frame, path, variable_value_labels={"sex": {"m": "male"}})
+    assert cells_of(path) == {"sex": ["male", "male (no label)", "x"]}
+
+
+SCALES = {"hours": {60: "refused", 50: "50 or more"}, "inc": {0: "no answer", 5: "5"}, "age": {77: "refused"}}
+
+
+def scales(path, rows: int = 40) -> None:
+    """Write scale variables with labels; 77 is declared missing, so that its label is never read."""
+    hours = [60.0, 50.0, *map(float, range(1, rows - 1))]
+    frame = pd.DataFrame({"hours": hours, "inc": [0.0, 5.0, *hours[2:]], "age": [77.0, *hours[1:]]})
+    frame = pd.concat([frame, frame], ignore_index=True)
+    measure = dict.fromkeys(SCALES, "scale")
+    pyreadstat.write_sav(
+        frame, path, variable_value_labels=SCALES, variable_measure=measure, missing_ranges={"age": [77]}
+    )
+
+
+def numeric(missing: list[str]) -> Schema:
+    held = {"role": "quasi", "kind": "numeric", "range": [0, 100], "missing": missing}
+    return Schema.parse({"name": "t", "attribute": {"hours": held}})
+
+
+def test_a_number_that_is_labelled_as_no_answer_is_no_number(tmp_path) -> None:
+    """People of whom a scale variable says `refused` were published with 60 hours: its labels were thrown away."""
+    path = tmp_path / "t.sav"
+    scales(path)
+    cells = cells_of(path)
+    assert (cells["hours"][:3], cells["inc"][:3]) == (["60 refused", "50", "1"], ["0 no answer", "5", "1"])
+    assert cells["age"][:3] == [None, 50.0, 1.0]
+    with pytest.raises(ReadError, match="hours has 1 distinct value in 2 rows that is not a number"):
+        read(path, numeric(["60"]))
+    assert read(path, numeric(["60 refused"])).rows == 80
+
+
+def test_a_draft_asks_about_labelled_numbers(tmp_path) -> None:
+    """A draft of a scale variable did not say that some of its numbers have labels."""
+    path = tmp_path / "t.sav"
+    scales(path)
+    text = draft(path)
+    assert 'missing = ["60 refused"]' in text
+    assert "missing: does '60 refused' (2 rows) say that there is no value?" in text
+    assert "missing: the file labels 50 as '50 or more': does it say that there is no value? then add its" in text
+    assert "labels 5 as" not in text
+    assert "77" not in text
+    (tmp_path / "t.toml").write_text(text)
+    assert check(path, Schema.load(tmp_path / "t.toml").with_roles(quasi=["hours", "inc", "age"])) == []
+
+
+def test_a_draft_knows_labels_among_many_numbers(tmp_path) -> None:
+    path = tmp_path / "t.sav"
+    scales(path, rows=10_100)
+    assert 'kind = "numeric"' in draft(path)
+    assert 'missing = ["60 refused"]' in draft(path)
+
+
+def test_another_file_than_a_text_has_no_delimiter_to_check(tmp_path) -> None:
+    """A damaged file of a statistics program got a hint about delimiters, quotes and encodings."""
+    (tmp_path / "t.sav").write_bytes(b"$FL2 nobody 12345" * 50)
+    with pytest.raises(ReadError, match="the program that made it opens it"):
+        read(tmp_path / "t.sav", SCHEMA)
