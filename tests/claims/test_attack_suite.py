@@ -10,10 +10,13 @@ from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
 from sfumato.attacks import REGISTRY, Attack, Knowledge, attack_all, mechanism_of
+from sfumato.attacks.base import percent
 from sfumato.attacks.shadow import Shadow
 from sfumato.counts import Table
 from sfumato.errors import ParameterError
+from sfumato.frontiers.axes import Axis
 from sfumato.measures.proportions import Share
+from sfumato.schema import Schema
 from sfumato.schema.attribute import Attribute, Missing
 
 
@@ -204,6 +207,67 @@ def test_without_a_control_nothing_is_called_a_gain():
     assert all(gain.controls is None for gain in found.gains if gain.attack not in own)
     assert "cannot be separated from what is true of everybody" in found.describe()
     assert all(one["gain"] is None for one in found.to_json()["attacks"] if one["attack"] not in own)
+
+
+TWO = Schema.parse(
+    {
+        "name": "two",
+        "source": "public",
+        "rows_per_person": 1,
+        "attribute": {
+            "town": {"role": "quasi", "values": ["Ulm", "Bath", "Nice", "Oslo"]},
+            "rare": {"role": "sensitive", "values": ["no", "yes"]},
+            "ill": {"role": "sensitive", "values": ["flu", "gout", "asthma", "cold"]},
+        },
+    }
+)
+
+
+def two_secrets(people=400):
+    """`rare` is nearly always "no", whoever it is; `ill` follows from the town, but for one person in five."""
+    who = np.arange(people)
+    town = who % 4
+    ill = np.where(who % 5 == 0, (town + who // 5) % 4, town)
+    return Table.from_codes(TWO, np.column_stack([town, who % 33 == 0, ill]))
+
+
+@pytest.mark.parametrize("attack", ["inference", "learner", "skewness", "composition"])
+def test_without_a_control_the_worst_attribute_is_ranked_as_the_attacks_are(attack):
+    """Without a control the attribute guessed most often was shown, though a guess is as often right about it."""
+    table = two_secrets()
+    release = made(table, sf.Mondrian(sf.KAnonymity(20)))
+    found = attack_all([release, release], table, attacks=[attack]).gains[0]
+    assert found.attribute == "ill"
+    assert found.beyond == max(one.beyond for one in found.by_attribute.values()) > 0.4
+    assert found.by_attribute["rare"].beyond < 0.05
+
+
+def test_the_other_attributes_are_shown_below_the_worst():
+    """The text of `attack all` showed the worst attribute alone, though limits.md says that all are shown."""
+    table = two_secrets()
+    release = made(table, sf.Mondrian(sf.KAnonymity(20)))
+    alone = attack_all(release, table, attacks=["inference"])
+    assert "\n  Given away less: rare 96.8 % (guess 96.8 %).\n" in alone.describe()
+    assert alone.to_json()["attacks"][0]["less"] == "Given away less: rare 96.8 % (guess 96.8 %)."
+    others = Table.from_codes(TWO, (table.codes() + np.array([0, 0, 1])) % [4, 2, 4])  # the rule is another one
+    beside = attack_all(release, table, others, attacks=["inference"])
+    assert "\n  Given away less: rare 96.8 % (others 96.8 %).\n" in beside.describe()
+    assert Axis("inference").attack(release, table, others).details["less"].startswith("Given away less: rare ")
+    one = attack_all(release, table, attacks=["inference"], knowledge=Knowledge(attribute="ill"))
+    assert "less" not in one.describe()
+    assert "less" not in one.to_json()["attacks"][0]
+
+
+@pytest.mark.parametrize("attack", ["skewness", "ruled-out"])
+def test_a_guess_that_is_not_the_most_frequent_value_is_explained(attack):
+    """The table gave another share for `guess` than the sentence for the most frequent value, and neither said why."""
+    table = two_secrets()
+    found = attack_all(made(table, sf.Mondrian(sf.KAnonymity(20))), table, attacks=[attack])[attack]
+    assert found.baseline.rate != found.frequent.rate
+    assert found.beside.startswith("Always saying the most frequent ill is right for ")
+    assert found.beside.endswith(f" is right for {percent(found.baseline.rate)}.")
+    plain = attack_all(made(table, sf.Raw()), table, attacks=["inference"])["inference"]
+    assert "compared" not in plain.beside
 
 
 def test_a_rehearsal_makes_its_own_controls():

@@ -129,6 +129,9 @@ def test_exact_extremes_are_found(tmp_path):
     found = attacked(tmp_path / "tight.csv")
     assert found.details["trial"] == "extremes"
     assert found.targets.successes == (ROWS[:, 0] == oldest).sum()
+    alone = attacked(tmp_path / "tight.csv", control=None)
+    assert ",." not in alone.sentence  # it said "the most extreme ones,. Without a control"
+    assert " the exact, most extreme age of " in alone.sentence
     wide = [f"[{age // 50 * 50}-{age // 50 * 50 + 50})" for age in ROWS[:, 0]]
     pl.DataFrame({**texts(ROWS), "age": wide})[::-1].write_csv(tmp_path / "wide.csv")
     assert "extremes" not in attacked(tmp_path / "wide.csv").details

@@ -11,7 +11,15 @@ import pytest
 from tests.claims.planted_people import made, planted
 
 import sfumato as sf
-from sfumato.attacks import Downcoding, Inference, Knowledge, Minimality, attack_all, minimality as minimality_module
+from sfumato.attacks import (
+    Downcoding,
+    DowncodingRows,
+    Inference,
+    Knowledge,
+    Minimality,
+    attack_all,
+    minimality as minimality_module,
+)
 from sfumato.attacks.downcoding import child_chances, end_chance
 from sfumato.attacks.minimality import believed
 from sfumato.counts import Table
@@ -193,6 +201,16 @@ def test_downcoding_says_whom_it_makes_no_guess_about():
     assert found.targets.trials == table.rows
     assert "with a generalized one in classes worked out" in found.sentence
     assert found.notes[0].startswith(f"No guess is made of the {found.attribute} of 3 more ")
+
+
+def test_what_a_release_has_already_is_not_advised():
+    """Both attacks said that tight=False would stop them, of releases made without tight labels as well."""
+    table = pairs(3)
+    for tight in (True, False):
+        method = sf.Mondrian(sf.KAnonymity(2), tight=tight)
+        for release in (made(table, method), made(table, sf.DLink(method, d=2))):
+            for attack in (Downcoding(), DowncodingRows()):
+                assert ("tight=False" in attack.run([release], EVERYTHING, table).stops) == tight
 
 
 def test_wide_labels_give_nothing_away():

@@ -197,6 +197,7 @@ class Gain:
     details: Mapping[str, Any] = field(default_factory=dict)
     by_attribute: Mapping[str, Gain] = field(default_factory=dict, repr=False)
     frequent: Share | None = None  # how often the most frequent value is right, said of everybody
+    compared: str = ""  # what the guesses of `baseline` are, where they are not the most frequent value
     release: str = ""  # the one that was attacked, where several were given and they were not taken together
     within: str = ""  # what the guesses of `baseline` know of the release, where they are not made without it
     confidential: bool = True
@@ -210,6 +211,12 @@ class Gain:
     def interval(self) -> tuple[float, float]:
         """95 % interval of `value` (Newcombe)."""
         return (-1.0, 1.0) if self.controls is None else difference(self.targets, self.controls)[1]
+
+    @property
+    def beyond(self) -> float:
+        """What attacks, and the attributes of one, are ranked by: the gain; without controls rate minus baseline."""
+        found = self.targets.rate - self.baseline.rate if self.controls is None else self.value
+        return -math.inf if math.isnan(found) else found
 
     @property
     def rate(self) -> float:
@@ -261,10 +268,28 @@ class Gain:
         if not self.targets.trials or not (self.baseline if self.frequent is None else self.frequent).trials:
             return ""
         if self.frequent is not None:
-            return f"Always saying the most frequent {self.attribute} is right for {percent(self.frequent.rate)}."
+            said = f"Always saying the most frequent {self.attribute} is right for {percent(self.frequent.rate)}."
+            guess = f" The guess it is compared with, {self.compared}, is right for {percent(self.baseline.rate)}."
+            return said + (guess if self.compared else "")
         if self.axis == "membership":
             return ""
         return f"{self._guess} is right for {percent(self.baseline.rate)}."
+
+    @property
+    def less(self) -> str:
+        """Say how the other attributes fared, of which the sentence says nothing."""
+        others = [(name, one) for name, one in self.by_attribute.items() if name != self.attribute]
+        return f"Given away less: {'; '.join(f'{name} {one.figures}' for name, one in others)}." if others else ""
+
+    @property
+    def figures(self) -> str:
+        """The rate, beside that on the controls, or without them that of a guess."""
+        if not self.targets.trials:
+            return "was not tried"
+        beside = f"guess {percent(self.baseline.rate)}"
+        if self.controls is not None and self.controls.trials:
+            beside = f"{self.whom.others} {percent(self.controls.rate)}"
+        return f"{percent(self.targets.rate)} ({beside})"
 
     @property
     def _guess(self) -> str:
@@ -289,6 +314,7 @@ class Gain:
             else {},
             "sentence": self.sentence,
             "beside": self.beside,
+            **({"less": self.less} if self.less else {}),
             "stops": self.stops,
             "notes": list(self.notes),
             "details": dict(self.details),

@@ -18,7 +18,6 @@ Silent on a schema that says falsely that each row is a different person.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol
@@ -157,13 +156,7 @@ def worst_attribute(names: Sequence[str], one: Callable[[str], Gain]) -> Gain:
     """
     found = {name: one(name) for name in names}
     tried = {name: gain for name, gain in found.items() if gain.targets.trials}
-    return worst_of(tried or found, _given_away)
-
-
-def _given_away(found: Gain) -> tuple[float, float]:
-    rate = found.targets.rate
-    value = rate if found.controls is None else found.value
-    return (-math.inf if math.isnan(value) else value), rate
+    return worst_of(tried or found, lambda gain: (gain.beyond, gain.rate))
 
 
 @dataclass(frozen=True, slots=True)

@@ -362,5 +362,5 @@ def _extremes(view: View, sides: list[_Side], names: tuple[str, ...], targets: T
                 targets=found[0],
                 controls=found[1] if found[1:] else None,
                 chance=np.zeros(len(found[0]), bool),
-                hit=f"reads the exact {attribute.name} of {{}} of the {many} in the table, the most extreme ones,",
+                hit=f"reads the exact, most extreme {attribute.name} of {{}} of the {many} in the table",
             )

@@ -18,7 +18,7 @@ Silent on what several columns together rule out (`DowncodingRows`), and on labe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import reduce
 from math import comb
@@ -60,6 +60,14 @@ def child_chances(children: Sequence[int], people: int) -> list[float]:
     if all_ways <= 0:
         return [1 / values for _ in children]
     return [(1 - share ** (people - 1)) / values / all_ways for share in shares]
+
+
+def _stops(release: Release) -> str:
+    """What would stop either attack, without what the release has already."""
+    base = release.mechanism.get("base")
+    made = base if isinstance(base, Mapping) else release.mechanism
+    tight = "" if made.get("tight") is False else "tight=False, "
+    return f"labels that do not follow the rows ({tight}cuts fixed beforehand), or larger classes"
 
 
 @declare
@@ -123,7 +131,7 @@ class Downcoding:
                 hit=f"guesses the exact {name} of {{}} of the {many} with a generalized one in classes worked out",
                 miss=f"of {{}} of {people.whom.others} there",
                 whom=people.whom,
-                stops="labels that do not follow the rows (tight=False, cuts fixed beforehand), or larger classes",
+                stops=_stops(release),
                 attribute=name,
                 notes=(f"No guess is made of the {name} of {more}: it is generalized, but in no class worked out.",)
                 if left
@@ -331,7 +339,7 @@ class DowncodingRows:
             hit=f"narrows {joined_words(known)} correctly for {{}} of the rows in the classes worked out",
             miss="would be right on {} of other rows inside the same labels",
             whom=ROWS,
-            stops="labels that do not follow the rows (tight=False, cuts fixed beforehand), or larger classes",
+            stops=_stops(release),
             details={"classes": tally.classes, "classes right as a whole": tally.whole},
             within="the published labels",
         )

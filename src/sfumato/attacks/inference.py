@@ -290,9 +290,12 @@ def inference_gain(
     people, values = targets.people, len(usual)
     even = (usual / max(1, usual.sum()))[None, :]
     baseline = most_frequent(_by_group(usual[None, :], groups)[0])  # of values that are alike the group of most people
+    compared = ""
     if risen and targets.guess is not None:
         baseline = share_of(_by_group(even, groups)[0][targets.guess], people.weight)
+        compared = f"the same values said of {people.whom.many} at random"
     elif ruled_out:
+        compared = "the most frequent value left by whoever rules out as many"
         baseline = in_parts(
             people,
             values,
@@ -321,6 +324,7 @@ def inference_gain(
         attribute=attribute,
         notes=notes,
         frequent=None if len(np.unique(groups)) < values else most_frequent(usual),
+        compared=compared,
         details={
             "certain and right": certain.to_json(),
             "mean belief in the truth": float(np.average(targets.chance, weights=people.weight)),

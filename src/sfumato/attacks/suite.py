@@ -139,6 +139,7 @@ class Suite:
             lines += [
                 "",
                 f"{gain.name}: {gain.sentence} {gain.beside}".rstrip(),
+                *([f"  {gain.less}"] if gain.less else []),
                 f"  What would stop it: {gain.stops}.",
             ]
             lines += [f"  {note}" for note in gain.notes]
@@ -204,7 +205,7 @@ def attack_all(
     if progress is not None:
         progress(1.0, "done")
     return Suite(
-        tuple(sorted(gains, key=_rank, reverse=True)),
+        tuple(sorted(gains, key=lambda gain: gain.beyond, reverse=True)),
         skipped=skipped,
         distances={
             f"{which}, {whose}" if which else whose: far
@@ -256,11 +257,6 @@ def _fits(attack: Attack, releases: Sequence[Release], table: Table, *, asked: b
     if says(attack, "small_only") and not asked and table.rows > _SMALL:
         return Fit(f"it is for tables of up to {_SMALL:,} rows unless it is asked for by name")
     return next((fit for fit in map(attack.fits, releases) if not fit), Fit())
-
-
-def _rank(gain: Gain) -> float:
-    found = gain.value if gain.controls is not None else gain.targets.rate - gain.baseline.rate
-    return -math.inf if math.isnan(found) else found
 
 
 def _distances(

@@ -254,6 +254,7 @@ def _gained(gain: Gain, targets: Table, name: str) -> Measured:
         "who": who,
     }
     if len(gain.by_attribute) > 1:
+        details["less"] = gain.less
         details["by_attribute"] = {column: json_number(float(one.value)) for column, one in gain.by_attribute.items()}
     else:
         details.pop("attribute")

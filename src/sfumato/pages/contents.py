@@ -379,7 +379,7 @@ def _attack(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "axis": name,
         "words": axis_words(name),
-        "sentence": f"{found['sentence']} {found.get('beside', '')}".rstrip(),
+        "sentence": " ".join(filter(None, (found["sentence"], found.get("beside"), found.get("less")))),
         "counted": found.get("counted", "rows"),
         "tried": _tried(found.get("tried", {})),
         "stops": found["stops"],

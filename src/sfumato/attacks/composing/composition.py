@@ -38,6 +38,7 @@ from sfumato.attacks.case import (
     refuse_unspeakable,
     run,
     whom,
+    worst_attribute,
 )
 from sfumato.attacks.composing.narrowing import Narrowed, PriorBelief, by_home, by_label, narrow
 from sfumato.counts import Table
@@ -91,7 +92,8 @@ class Intersection:
             attribute=case.knowledge.attribute,
             prior=self.prior,
         )
-        return found.beside(case.targets).gain
+        each = found.beside(case.targets).by_attribute
+        return worst_attribute(list(each), lambda name: each[name].gain)
 
 
 def composition(
