@@ -287,7 +287,8 @@ def _published(
             refined = refined_classes(table, release, table.derived())
             named = [attribute.name for attribute in (*release.quasi, *release.carried)]
             held = table.held_values(named, numbers=release.form == "buckets" or release.tight)
-            release = replace(release, refined=refined, seen_by_key=seen_by_key(table, release), held_values=held)
+            seen = seen_by_key(table, release)
+            release = replace(release, refined=refined, seen_by_key=seen, held_values=held, placed=None)
             release = replace(
                 release, notes=(*release.notes, *(f"{one.path}: {one.rule}" for one in table.doubts.unclear()))
             )

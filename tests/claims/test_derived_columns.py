@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -190,6 +191,22 @@ def test_people_are_counted_where_the_table_is_keyed():
     expected = sum(rows[at] for at, some in inside.items() if len(some) < 6)
     in_rows = sum(many for many in rows.values() if many < 6)
     assert release.refined.rows == expected > in_rows
+
+    table.driver_cells = 20
+    far = sf.publish(table, sf.Mondrian(sf.KAnonymity(6)))
+    assert far.residence is None
+    assert far.refined.rows == expected  # in two phases rows were counted as people
+
+
+def test_rows_are_not_taken_for_people_where_nobody_knows_whose_they_are():
+    """A release that counts people and does not say where each row went was judged by its rows."""
+    found, codes, who = visits(300, lambda age, _visit, _rng: age // 5)
+    table = Table.from_codes(found, codes, people=who)
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(2)))
+    unknown = refined_classes(table, replace(release, residence=None), derived_columns(table))
+    with pytest.raises(sf.errors.ReleaseError, match=r"satisfy k-anonymity\(2\) in people cannot be seen"):
+        unknown.require()
+    assert "score follows from age" in unknown.silences()[0]
 
 
 def test_a_mutant_that_does_not_split_is_caught(monkeypatch):

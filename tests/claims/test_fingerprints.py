@@ -309,6 +309,19 @@ def test_two_rows_a_person_do_not_hide_a_fingerprint(rows, tmp_path):
     assert sf.verify(tmp_path / "c").holds
 
 
+def test_two_phases_do_not_hide_a_fingerprint_of_people(tmp_path):
+    """Cut in two phases, a release that was published and then saved knew its rows only, and was not refused."""
+    table = payroll(tmp_path, 2)
+    near = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    table.driver_cells = 20
+    far = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
+    assert far.residence is None
+    assert far.fingerprints().to_json() == near.fingerprints().to_json()
+    assert (far.warnings(), far.claim.silent_on) == (near.warnings(), near.claim.silent_on)
+    with pytest.raises(sf.errors.ReleaseError, match="100 of 100 people"):
+        far.save(tmp_path / "a")
+
+
 PAY = """
 name = "pay"
 {unit}

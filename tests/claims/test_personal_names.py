@@ -292,6 +292,18 @@ def test_lists_of_names_that_are_called_public_are_refused_by_the_schema_alone(t
         sf.publish(read, mechanism, save_to=tmp_path / type(mechanism).__name__, allow_text=True, **yes)
 
 
+def test_lists_of_names_are_refused_where_publishing_and_saving_are_two_steps(tmp_path):
+    """A differentially private release that was refused in one step was saved in two, with the names in its files."""
+    names = persons("capitals first", 20)
+    text = SCHEMA.format(unit="rows_per_person = 1", ill="sensitive", role="quasi", values=names)
+    schema = sf.Schema.parse(tomllib.loads(text.replace('source = "data"', 'source = "public"')))
+    frame = pl.DataFrame({"age": [30, 40] * 300, "ill": ["flu", "gout", "none"] * 200, "x1": [names[0]] * 600})
+    release = sf.publish(sf.read(frame, schema), sf.NoisyTable(1), allow_noise=True)
+    with pytest.raises(sf.ReleaseError, match=r"x1: .* listed values look like names of people"):
+        release.save(tmp_path / "a", allow_unaccounted=True)
+    release.save(tmp_path / "a", allow_unaccounted=True, allow_text=True)
+
+
 def test_a_draft_takes_names_for_identifiers_whatever_the_column_is_called():
     names = persons("all capitals", 30)
     frame = pl.DataFrame({"age": [20 + at % 50 for at in range(600)], "field_7": names * 20})

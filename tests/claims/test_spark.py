@@ -16,6 +16,7 @@ import pytest
 from tests.spark_sessions import Sail, frame_of, local, sail
 
 import sfumato as sf
+from sfumato.counts.derived import related_columns
 from sfumato.counts.people_in_spark import _hashes, spark_people
 from sfumato.engines import Parts
 from sfumato.engines.batches import ArraysOfPeople, Batches, batches_of
@@ -303,9 +304,11 @@ def released_alike(session, method: str, cells: int, folder) -> None:
     assert ours.people_alone_on_all == theirs.people_alone_on_all
     if method == "diffgen" and not far.held:  # it needs its columns counted together: fewer of them fit
         near, far = (table.with_roles(quasi=["town"], target="ill") for table in (near, far))
+    assert {one.many for one in related_columns(far, [])} <= {"rows", "people"}  # of people in Spark it needed all rows
     expected = released(near, mechanism, folder / "memory")
     found = released(far, mechanism, folder / f"spark{cells}")
     same_release(found, expected)
+    assert found.fingerprints().to_json() == expected.fingerprints().to_json()
 
 
 @pytest.mark.cells(4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.claims.anonymity import AlphaK, KAnonymity, anonymity_parts
+from sfumato.claims.anonymity import AlphaK, KAnonymity, anonymity_parts, rows_for
 from sfumato.claims.claim import Claim, Neighbours
 from sfumato.claims.classes import MECHANISM_TOLERANCE, VERIFY_TOLERANCE, Figure
 from sfumato.claims.closeness import TCloseness
@@ -66,6 +66,7 @@ __all__ = [
     "requirement_from_json",
     "requirement_notes",
     "requirement_words",
+    "rows_for",
     "split_linkability",
     "unknown_keys",
 ]

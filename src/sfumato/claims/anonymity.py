@@ -5,7 +5,8 @@ Source    Samarati & Sweeney 1998; Sweeney, k-anonymity, IJUFKS 10(5), 2002, def
 Claim     k: every class has at least k people. Where the table is keyed by person, k distinct people; else k x c
           rows, where a person may have c. alpha: moreover no sensitive value makes up more than a share alpha of its
           class; keyed by person, at most a share alpha of its people have a row of the value.
-Because   integers decide: n >= k c, and max n_s x denominator <= n x numerator of alpha.
+Because   integers decide: n >= k c (for k = 1 any row is enough, it is somebody's), and max n_s x denominator <= n x
+          numerator of alpha.
 Checked   tests/claims/test_requirements_against_pycanon.py::test_agrees_with_pycanon
           tests/claims/test_requirements_oracle.py::test_equals_the_definition
           tests/claims/test_people.py::test_requirements_equal_their_definitions_over_people
@@ -56,12 +57,12 @@ class KAnonymity(Requirement):
 
     def satisfied(self, classes: Classes) -> BoolArray:
         """Decide each class of one block of non-empty classes."""
-        answer: BoolArray = classes.members >= self.k * classes.rows_per_person
+        answer: BoolArray = classes.members >= rows_for(self.k, classes.rows_per_person)
         return answer
 
     def figure(self, classes: Classes) -> Figure:
         """Return what the worst class of one block attains."""
-        return int(classes.members.min()) // classes.rows_per_person
+        return max(1, int(classes.members.min()) // classes.rows_per_person)
 
     def describe(self, unit: Unit = "row") -> str:
         """Say in one plain sentence what is required, with the formula."""
@@ -69,6 +70,11 @@ class KAnonymity(Requirement):
 
     def __str__(self) -> str:
         return f"{self.label}({self.k})"
+
+
+def rows_for(k: int, rows_per_person: int) -> int:
+    """Return how many rows a class needs for k people, where one may have so many; any row is somebody's."""
+    return k * rows_per_person if k > 1 else 1
 
 
 def _counted(number: int, unit: Unit) -> str:

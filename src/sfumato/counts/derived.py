@@ -114,7 +114,8 @@ def related_columns(table: Table, known: Sequence[Derived]) -> list[LooseRelatio
     external = not table.held and table.engine is not None
     every, times = (np.zeros((0, 0), np.int64), np.zeros(0, np.int64)) if external else _lines(table)
     place = {attribute.name: at for at, attribute in enumerate(schema.published)}
-    alone = schema.unit == "person" and (table.persons() is not None if schema.several else schema.rows_per_person == 1)
+    by_key = schema.several and not external and table.persons() is not None  # an engine counts rows
+    alone = schema.unit == "person" and (by_key if schema.several else schema.rows_per_person == 1)
     found = []
     for name in carried:
         best: tuple[float, str, np.ndarray, np.ndarray, np.ndarray] | None = None

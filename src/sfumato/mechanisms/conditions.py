@@ -17,7 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.claims import AlphaK, BetaLikeness, KAnonymity, LDiversity, Requirement, SemanticPrivacy, TCloseness, plain
+from sfumato.claims import (
+    AlphaK,
+    BetaLikeness,
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    SemanticPrivacy,
+    TCloseness,
+    plain,
+    rows_for,
+)
 from sfumato.errors import Infeasible, ParameterError, count_of
 from sfumato.kernels import conditions as compiled
 from sfumato.kernels.conditions import Condition
@@ -53,9 +63,12 @@ def _on_attribute(
 ) -> list[Condition]:
     match part:
         case KAnonymity():
-            return [compiled.size(part.k * rows_per_person)]
+            return [compiled.size(rows_for(part.k, rows_per_person))]
         case AlphaK():
-            return [compiled.size(part.k * rows_per_person), compiled.frequency(Fraction(part.alpha), sensitive=at)]
+            return [
+                compiled.size(rows_for(part.k, rows_per_person)),
+                compiled.frequency(Fraction(part.alpha), sensitive=at),
+            ]
         case LDiversity():
             return [_diversity(part, at)]
         case TCloseness(distance="js"):
@@ -157,7 +170,7 @@ def _least_attained(part: Requirement, failing: Sequence[tuple[Any, ...]]) -> tu
 
 def _too_few(part: Requirement, rows: int, rows_per_person: int) -> bool:
     """Whether it is k that all rows together do not reach."""
-    return isinstance(part, KAnonymity | AlphaK) and rows < part.k * rows_per_person
+    return isinstance(part, KAnonymity | AlphaK) and rows < rows_for(part.k, rows_per_person)
 
 
 def _too_few_rows(part: Requirement, rows: int, rows_per_person: int) -> Infeasible:

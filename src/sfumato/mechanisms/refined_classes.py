@@ -22,7 +22,7 @@ from sfumato.counts import Members, Table
 from sfumato.counts.derived import DERIVED_HINT, Derived
 from sfumato.errors import ReleaseError, count_of
 from sfumato.mechanisms.people import declared, satisfied, satisfied_by_rows
-from sfumato.release import Release, SeenByKey
+from sfumato.release import PlacedLines, Release, SeenByKey
 from sfumato.schema.fingerprints import lonely_people
 
 
@@ -35,6 +35,7 @@ class RefinedClasses:
     among: int
     columns: tuple[Derived, ...]
     requirement: Requirement
+    seen: bool = True  # False where people are counted and nobody knows whose the rows of a class are
 
     def require(self) -> None:
         """Raise `ReleaseError` where the refined classes do not satisfy the requirement."""
@@ -45,6 +46,9 @@ class RefinedClasses:
     def describe(self) -> str:
         """Say which columns follow from which, and for how many rows that undoes the requirement."""
         which = "; ".join(column.describe() for column in self.columns)
+        if not self.seen:
+            unseen = "in people cannot be seen: who has which row is not known"
+            return f"{which}: whether the classes, with what they reveal, still satisfy {self.requirement} {unseen}"
         rows = f"{self.rows:,} of {count_of(self.among, 'row')}"
         return f"{which}: with what they reveal, the class of {rows} no longer satisfies {self.requirement}"
 
@@ -59,17 +63,6 @@ class RefinedClasses:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """Combinations of carried codes with their class and weight; -1 for none."""
-
-    codes: np.ndarray
-    _: KW_ONLY
-    group: np.ndarray
-    weight: np.ndarray
-    members: Members | None = None  # who has which line, where people are counted
-
-
 def refined_classes(table: Table, release: Release, columns: Sequence[Derived]) -> RefinedClasses | None:
     """Return what derived columns leave of a release's requirement; None where there is nothing to look at."""
     asked, names = release.claim.requirement, [attribute.name for attribute in release.carried]
@@ -77,7 +70,10 @@ def refined_classes(table: Table, release: Release, columns: Sequence[Derived]) 
     if asked is None or not found:
         return None
     known = {column.column for column in found if column.follows}
-    lines = _by_people(table, release) or _by_rows(release)
+    lines = _by_people(table, release)
+    if lines is None and release.people is not None:  # rows would be counted as people
+        return RefinedClasses(release.rows, among=release.rows, columns=found, requirement=asked, seen=False)
+    lines = lines or _by_rows(release)
     keys = [one.part[lines.codes[:, names.index(one.column)]] for one in found]
     split = np.unique(np.column_stack([lines.group, *keys]), axis=0, return_inverse=True)[1].reshape(-1)
     stays = lines.group >= 0
@@ -110,42 +106,39 @@ def seen_by_key(table: Table, release: Release) -> SeenByKey | None:
     agree = {a: kept & counted.alike(a) for a, _ in held if a.role == "sensitive"}
     alike = {a.name: int(groups.sum()) for a, groups in agree.items()}
     missing = {a.name: int((groups & counted.valueless(a)).sum()) for a, groups in agree.items()}
-    alone = table.fingerprints()
+    number = release.alike_groups()[lines.group]
     return SeenByKey(
         counted.everyone,
-        people_alone=alone.people_alone,
-        people_alone_on_all=_alone_on_all(release, lines, lines.members),
+        people_alone=_alone(lines, lines.members, lines.codes) if release.carried else None,
+        people_alone_on_all=_alone(lines, lines.members, np.column_stack([number, lines.codes])),
         alike=alike,
         missing=missing,
         counted=counted,
     )
 
 
-def _alone_on_all(release: Release, lines: _Lines, members: Members) -> int:
-    """Return how many people have published cells that nobody else has."""
-    stays = lines.group >= 0
-    number = release.alike_groups()[lines.group]
-    cells = np.unique(np.column_stack([number, lines.codes]), axis=0, return_inverse=True)[1].reshape(-1)
-    kept = stays[members.line]
+def _alone(lines: PlacedLines, members: Members, published: np.ndarray) -> int:
+    """Return how many people have published cells that nobody else has; `published` are those of each line."""
+    cells = np.unique(published, axis=0, return_inverse=True)[1].reshape(-1)
+    kept = lines.group[members.line] >= 0
     pairs = np.unique(np.column_stack([members.person[kept], cells[members.line[kept]]]), axis=0)
     return lonely_people(pairs[:, 0], pairs[:, 1])
 
 
-def _by_rows(release: Release) -> _Lines:
+def _by_rows(release: Release) -> PlacedLines:
     carried = release.groups.carried
-    return _Lines(carried.codes, group=carried.group.astype(np.int64), weight=carried.weight)
+    return PlacedLines(carried.codes, group=carried.group.astype(np.int64), weight=carried.weight)
 
 
-def _by_people(table: Table, release: Release) -> _Lines | None:
-    """Return the lines of the table with who has them, where a release counts people and knows where each line went.
-
-    Not where the rows are held elsewhere: it needs them all at once.
-    """
+def _by_people(table: Table, release: Release) -> PlacedLines | None:
+    """Return the lines of the table with who has them, where a release counts people and knows where each line went."""
     home = release.residence
-    if release.people is None or not table.held or (home is None and len(release.groups) != 1):
+    if release.people is None or release.placed is not None:
+        return release.placed
+    if not table.held or (home is None and len(release.groups) > 1):
         return None
     names = tuple(a.name for a in release.carried) if home is None else home.names
     counts, members = table.counts(names), table.members(names)
     group = np.zeros(len(counts), np.int64) if home is None else home.group.astype(np.int64)
     places = [names.index(attribute.name) for attribute in release.carried]
-    return _Lines(counts.codes[:, places], group=group, weight=counts.weights, members=members)
+    return PlacedLines(counts.codes[:, places], group=group, weight=counts.weights, members=members)

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.claims import Claim, KAnonymity, requirement_notes
+from sfumato.claims import Claim, KAnonymity, requirement_notes, rows_for
 from sfumato.counts import Counts, Cuts, Table
 from sfumato.counts.few_missing import few_missing
 from sfumato.declare import Whole, declare, parameter, to_json
@@ -91,7 +91,7 @@ class TopDown:
         if counts.members is not None:  # a class of k wholes of shares holds k people
             weights, whole = shares(counts.members, len(table.weights))
             weighed = replace(table, weights=weights)
-        least = self.k * whole
+        least = rows_for(self.k, whole)
         rows = int(weighed.weights.sum())
         if 0 < rows < least:
             fewer = "people" if schema.unit == "person" else "rows"

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from sfumato.release.check_classes import ground_of
 from sfumato.release.declared_people import DeclaredPeople
-from sfumato.release.release import Boxes, Carried, Form, Groups, Release, Residence, SeenByKey, Summary, assemble
+from sfumato.release.release import (
+    Boxes,
+    Carried,
+    Form,
+    Groups,
+    PlacedLines,
+    Release,
+    Residence,
+    SeenByKey,
+    Summary,
+    assemble,
+)
 from sfumato.release.tables import PublishedTable, published_frames
 from sfumato.release.verdict import Finding, Verdict
 from sfumato.release.verify import verify
@@ -16,6 +27,7 @@ __all__ = [
     "Finding",
     "Form",
     "Groups",
+    "PlacedLines",
     "PublishedTable",
     "Release",
     "Residence",

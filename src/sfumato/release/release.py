@@ -1,5 +1,5 @@
 """A release: boxes in groups plus a claim. The public may see all of it, except `recoding`, `residence`,
-`refined`, `seen_by_key`, `held_values` and `few_missing`.
+`placed`, `refined`, `seen_by_key`, `held_values` and `few_missing`.
 
 Rows are written from boxes and carried counts, never from input rows, sorted by the published columns,
 so that their order is a function of what is published.
@@ -33,6 +33,7 @@ from sfumato.visible import notebook
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+    from sfumato.counts import Members
     from sfumato.release.atomic import NewFolder
 
 
@@ -166,6 +167,20 @@ class Residence:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedLines:
+    """Confidential: combinations of carried codes with their group (-1: none) and rows. In memory only, never saved.
+
+    `members` says who has which line, where people are counted.
+    """
+
+    codes: np.ndarray
+    _: KW_ONLY
+    group: np.ndarray
+    weight: np.ndarray
+    members: Members | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The size of a release at a glance."""
 
@@ -225,6 +240,7 @@ class Release:
     savable: bool = True
     recoding: Any = field(default=None, repr=False)
     residence: Residence | None = field(default=None, repr=False)
+    placed: PlacedLines | None = field(default=None, repr=False, compare=False)  # where residence would need all rows
     source: Path | None = field(default=None, repr=False, compare=False)  # the file or folder it was read from
     refined: Any = field(default=None, repr=False)  # confidential: what derived columns undo, where they do
     seen_by_key: SeenByKey | None = field(default=None, repr=False, compare=False)

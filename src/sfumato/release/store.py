@@ -437,7 +437,9 @@ def refuse_unsavable(release: Release, **allowed: Unpack[Allowed]) -> None:
         _refuse_unaccounted(release.claim)
     if not release.quasi and not release.carried:
         raise ReleaseError("this release has no column", hint="publish at least one attribute")
-    if release.claim.kind == "proved":  # a draw may not be refused for what was drawn
+    if release.claim.kind == "proved":  # a draw may not be refused for what was drawn, only for its schema
+        if not allowed.get("allow_text"):
+            refuse_names_in_lists(release.schema)
         return
     said = release.exposed().sentences() if release.form in ("generalized", "buckets") else []
     for text in (*release.few_missing.values(), *said):

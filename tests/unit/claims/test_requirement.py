@@ -7,9 +7,11 @@ import pickle
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 
+import sfumato as sf
 from sfumato.claims import (
     REQUIREMENTS,
     AlphaK,
@@ -418,3 +420,28 @@ def test_notes_tell_of_missing_values_and_targets():
     plain = " ".join(requirement_notes(KAnonymity(2), described_table()))  # it looks at no value
     assert "people without" not in plain
     assert "counts as a different one" not in plain
+
+
+@pytest.mark.parametrize("requirement", [KAnonymity(1), AlphaK(1, k=1)], ids=str)
+def test_a_requirement_that_every_table_satisfies_never_fails(requirement):
+    """With several rows to a person, a class of one row failed k = 1 and was said to hold 0 people."""
+    table = np.array([[1, 0], [2, 2]])
+    assert requirement.vacuous
+    assert requirement.check(table, table.sum(axis=0), rows_per_person=3).all()
+    assert KAnonymity(1).found(table, rows_per_person=3) == 1
+    assert not KAnonymity(2).check(table, rows_per_person=3).any()
+    schema = Schema.parse(
+        {
+            "name": "visits",
+            "rows_per_person": 3,
+            "attribute": {
+                "sex": {"role": "quasi", "values": ["f", "m"]},
+                "ill": {"role": "target", "values": ["y", "n"]},
+            },
+        }
+    )
+    rows = sf.read(pl.DataFrame({"sex": ["f"], "ill": ["y"]}), schema)
+    for mechanism in (sf.Mondrian(KAnonymity(1)), sf.TopDown(1), sf.Suppress()):
+        release = sf.publish(rows, mechanism, allow_void=True)
+        sizes = release.groups.weight[:, None]
+        assert KAnonymity(1).check(sizes, rows_per_person=release.schema.rows_per_person).all()

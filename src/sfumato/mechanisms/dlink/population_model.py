@@ -18,7 +18,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from sfumato.claims import AlphaK, KAnonymity, Linkability, Requirement
+from sfumato.claims import AlphaK, KAnonymity, Linkability, Requirement, rows_for
 from sfumato.errors import Infeasible, ParameterError
 from sfumato.kernels.conditions import Condition, linkable
 from sfumato.kernels.dlink.score import CELLS, EXACT, INDEPENDENT, LINK_MARGIN, OWN, PRODUCT, ROBUST, Link, score
@@ -65,7 +65,7 @@ class Frequencies:
 def least_k(requirement: Requirement | None, rows_per_person: int = 1) -> int | None:
     """Return the rows that a requirement asks of every class, None where it asks for no number."""
     asked = [part.k for part in requirement.parts if isinstance(part, (KAnonymity, AlphaK))] if requirement else []
-    return max(asked) * rows_per_person if asked else None
+    return rows_for(max(asked), rows_per_person) if asked else None
 
 
 def bind_model(asked: Linkability, table: Frequencies, *, k: int | None) -> Link:

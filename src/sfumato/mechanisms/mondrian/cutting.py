@@ -24,7 +24,7 @@ from sfumato.kernels.mondrian.partition import CutTree, Partition, partition, pa
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
 from sfumato.mechanisms.dlink.population_model import Frequencies, compile_linkability, least_k
 from sfumato.mechanisms.people import declared, read_by, settled, shares, too_few_people
-from sfumato.release import Release, Residence, assemble
+from sfumato.release import PlacedLines, Release, Residence, assemble
 from sfumato.schema import Attribute, Days, Labels, Schema, Values
 from sfumato.schema.labels import Intervals, merged
 
@@ -397,7 +397,8 @@ def released(
 ) -> Release:
     """Build the release of a partition. Rows with leaf -1 form the suppressed group, rows with -2 are left out.
 
-    Of a table cut `in_two_phases` the lines are (leaf, carried codes): nobody knows which combination landed where.
+    Of a table cut `in_two_phases` the lines are (leaf, carried codes): nobody knows which combination landed where, but
+    with `members` it is known whose carried codes did.
 
     With `members`, who has which row, the people of each class are declared beside it.
     """
@@ -438,8 +439,13 @@ def released(
     )
     home = np.where(stays, number[np.maximum(group, 0)], -1).astype(np.int32)
     recoding = tree_recoding(parts.tree, tuple(a.name for a in schema.quasi)).with_groups(number)
-    residence = None if in_two_phases else Residence(table.names, table.codes, home, table.weights)
-    return replace(release, residence=residence, recoding=recoding)
+    if not in_two_phases:
+        residence = Residence(table.names, table.codes, home, table.weights)
+        return replace(release, residence=residence, recoding=recoding)
+    whose = None
+    if members is not None:
+        whose = PlacedLines(table.codes[:, width:], group=home, weight=table.weights, members=members)
+    return replace(release, placed=whose, recoding=recoding)
 
 
 def _by_list(quasi: Sequence[Attribute], parts: Partition) -> tuple[str, ...]:
