@@ -574,6 +574,15 @@ def test_a_carried_value_that_one_person_has_is_warned_of() -> None:
         assert any(text.startswith(start) for text in release.warnings()) is said
 
 
+def test_a_value_of_one_row_is_not_said_to_be_one_persons() -> None:
+    """Nobody had said how many rows a person has, and the value of one row was called one person's."""
+    text = SCHEMA.replace("rows_per_person = 1", "").replace('"d"]', '"d", "mayor"]')
+    frame = pl.concat([_frame(), pl.DataFrame({"age": [50], "town": ["mayor"], "illness": ["flu"]})])
+    warnings = sf.publish(sf.read(frame, _schema_of(text)), sf.Mondrian(sf.KAnonymity(5))).warnings()
+    assert any(one.startswith("1 value of town that one row alone has stands in labels") for one in warnings)
+    assert "person alone" not in " ".join(warnings)
+
+
 def test_codes_of_a_mask_stand_in_no_list(tmp_path) -> None:
     """Every code was published as `0****`, and nine of them were said to stand in labels or in the manifest's list."""
     described = SCHEMA.replace('values = ["a", "b", "c", "d"]', 'mask = { length = 5, from = "right" }')

@@ -12,6 +12,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.main import main
+from sfumato.web.app import _templates
+from sfumato.web.screens import _dangers
 
 COLUMNS = """\
 [attribute.age]
@@ -318,3 +320,42 @@ def test_a_release_says_that_a_row_is_named_as_that_of_two_people(folder: Path, 
     release = sf.publish(sf.read(frame, schema), sf.Mondrian(sf.KAnonymity(3)))
     rule = "age_1 and age_2 are named as if a row described two people, but every promise counts it as one"
     assert (f"attribute.age_2: {rule}" in release.notes) is noted
+
+
+VISITS = 'decide = ["person: is MRN the key of a person?"]'
+
+
+def test_a_key_in_question_is_not_called_people_by_check(folder, capsys):
+    """`check` and the pages said "people" of the values of a key that was still asked about."""
+    decided(folder, 'person = "MRN"', "rows_per_person = 1", VISITS)
+    _, text = run(capsys, "check", "d.csv", "s.toml")
+    assert "The rows have 150 values of MRN.\n" in text
+    assert "left out: their value of MRN has more than `rows_per_person`" in text
+    assert "of 150 values of MRN have a combination of all published columns that no other has" in text
+    assert "people" not in text
+    for cap in ("", "rows_per_person = 1"):
+        decided(folder, 'person = "MRN"', cap, VISITS)
+        checked = {"ok": True, "fits": True} | _dangers(sf.read("d.csv", sf.Schema.load("s.toml")))
+        page = " ".join(str(_templates().get_template("macros.html.j2").module.light(checked)).split())
+        assert f"{checked['rows']:,} rows with 150 values of MRN." in page
+        assert "people" not in page
+        assert "person" not in page
+    decided(folder, 'person = "MRN"')
+    assert "The rows are about 150 people.\n" in run(capsys, "check", "d.csv", "s.toml")[1]
+
+
+def test_a_release_of_rows_does_not_say_of_each_person(folder, capsys):
+    """A release that counts rows said "of each person at most 1 row is kept" beside not knowing who a row is about."""
+    decided(folder, 'person = "MRN"', "rows_per_person = 1", VISITS)
+    words = ("publish", "mondrian", "d.csv", "s.toml", "--k", "5", "--undecided", "--allow-fingerprints", "-o", "out")
+    code, text = run(capsys, *words)
+    assert code == 0
+    assert "left out: at most 1 row of each value of MRN is kept" in text
+    assert "of each person" not in text
+    for name in ("dictionary.md", "manifest.json"):
+        said = (folder / "out" / name).read_text("utf-8")
+        assert "rows were left out: of each value of MRN at most 1 row is kept, by a rule that reads its rows" in said
+        assert "each person" not in said
+    sf.report(None, "page.md", audience="public", release=sf.Release.load("out"), folder="out")
+    assert "left out: at most 1 row of each value of MRN kept" in (folder / "page.md").read_text("utf-8")
+    assert run(capsys, "verify", "out")[0] == 0

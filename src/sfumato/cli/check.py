@@ -93,7 +93,7 @@ def _report(
         if problems:
             print_problems(f"Errors ({len(problems)}):", problems, reveal=True, style="red")
         else:
-            _print_fit(rows or 0, left_out, **(counted or {}))
+            _print_fit(schema, rows or 0, left_out, **(counted or {}))
             if alone is not None:
                 say(f"{'Warning: ' if alone.above else ''}{alone.describe()}")
         if seen:
@@ -102,15 +102,19 @@ def _report(
     return Answer(EXIT_INPUT if problems else 0)
 
 
-def _print_fit(rows: int, left_out: int, people: int | None = None, surplus: int | None = None) -> None:
+def _print_fit(
+    schema: Schema | None, rows: int, left_out: int, people: int | None = None, surplus: int | None = None
+) -> None:
     from sfumato.errors import count_of
 
     say(f"{count_of(rows, 'row fits', 'rows fit')} the schema.")
+    keyed_by = ("person", "people") if schema is None else schema.keyed_by
     if people is not None:
-        say(f"The rows are about {count_of(people, 'person', 'people')}.")
+        are = "are about" if keyed_by[0] == "person" else "have"
+        say(f"The rows {are} {count_of(people, *keyed_by)}.")
     if surplus:
         are = count_of(surplus, "row is", "rows are")
-        say(f"{are} left out: their person has more than `rows_per_person`.")
+        say(f"{are} left out: their {keyed_by[0]} has more than `rows_per_person`.")
     if left_out:
         are = count_of(left_out, "row is", "rows are")
         say(f'{are} left out: a value is missing where missing = "suppress".')

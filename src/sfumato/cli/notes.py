@@ -74,7 +74,7 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
         most = count_of(table.schema.rows_per_person, "row")
         stay = "is" if table.schema.rows_per_person == 1 else "are"
         gone = count_of(table.surplus, "row is", "rows are")
-        seen.append(f"{gone} left out: at most {most} of each person {stay} kept")
+        seen.append(f"{gone} left out: at most {most} of each {table.schema.capped_by} {stay} kept")
     texts = [a.name for a in table.schema.published if looks_like_free_text(getattr(a.domain, "names", ()))]
     if texts:
         looks = "looks like free text, which may contain names" if len(texts) == 1 else "look like free text"

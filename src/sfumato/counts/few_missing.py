@@ -31,15 +31,21 @@ FEW = 10
 """The class size that `check` assumes until a requirement states one."""
 
 
-def few_missing(table: Table, least: int, *, suppressing: bool = False, everywhere: bool = False) -> list[Problem]:
+def few_missing(
+    table: Table, least: int, *, least_rows: int = 1, suppressing: bool = False, everywhere: bool = False
+) -> list[Problem]:
     """Return a problem for each quasi-identifier that some, but too few for a class of `least`, have no value of.
 
-    With `suppressing`, the hint names `max_suppressed` too. With `everywhere`, a cut parts all rows or none.
-    Confidential.
+    `least` are people, so as many times `rows_per_person` rows where no key tells them apart; a class also needs
+    `least_rows` rows, whosever they are. With `suppressing`, the hint names `max_suppressed` too. With `everywhere`, a
+    cut parts all rows or none. Confidential.
     """
     schema, found = table.schema, []
     if not table.held:
         return []
+    each = 1 if schema.several else schema.rows_per_person
+    if least_rows > least * each:
+        least, each = least_rows, 1
     for attribute in schema.quasi:
         if attribute.missing_code is None:
             continue
@@ -47,7 +53,7 @@ def few_missing(table: Table, least: int, *, suppressing: bool = False, everywhe
         rows = int(one.weights[one.codes[:, 0] == attribute.missing_code].sum())
         if not rows:
             continue
-        said = _too_few(table, attribute.name, rows, least)
+        said = _too_few(table, attribute.name, rows, least, each)
         if said:
             hint = 'missing = { values = [...], action = "suppress" } leaves these rows out'
             if suppressing:
@@ -59,15 +65,14 @@ def few_missing(table: Table, least: int, *, suppressing: bool = False, everywhe
     return found
 
 
-def _too_few(table: Table, name: str, rows: int, least: int) -> str:
-    """Say who has no value, where they are too few; else nothing."""
+def _too_few(table: Table, name: str, rows: int, least: int, each: int) -> str:
+    """Say who has no value, where they are fewer than `least` of `each` rows; else nothing."""
     schema = table.schema
     members = table.members() if schema.several else None
     if members is None:
-        each = schema.rows_per_person
         if rows >= least * each:
             return ""
-        if schema.unit == "person" and each == 1:
+        if schema.unit == "person" and schema.rows_per_person == 1:
             return f"{count_of(rows, 'person has', 'people have')} no value, fewer than {least:,}"
         most = f" ({least:,} people of up to {each} rows)" if each > 1 else ""
         return f"{count_of(rows, 'row has', 'rows have')} no value, fewer than {least * each:,}{most}"

@@ -299,6 +299,7 @@ class Table:
             people=people,
             people_alone=alone,
             people_alone_on_all=on_all,
+            keyed_by=self.schema.keyed_by,
             intervals={attribute.name: attribute.intervals for attribute in self.schema.carried},
             **few,
         )

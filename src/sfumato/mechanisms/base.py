@@ -286,7 +286,8 @@ def _capped_notes(schema: Schema, surplus: int) -> tuple[str, ...]:
     """Say that rows of people with many rows were left out, and how they were chosen."""
     were = count_of(surplus, "row was", "rows were")
     most = count_of(schema.rows_per_person, "row is", "rows are")
-    return (f"{were} left out: of each person at most {most} kept, by a rule that reads that person's rows alone",)
+    whose = "that person's rows" if schema.capped_by == "person" else "its rows"
+    return (f"{were} left out: of each {schema.capped_by} at most {most} kept, by a rule that reads {whose} alone",)
 
 
 def too_few_missing(mechanism: Mechanism, table: Table) -> dict[str, str]:

@@ -113,7 +113,7 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
     lines += ["## What is promised", "", *_paragraphs(release.claim.describe())]
     gone, capped = release.left_out or 0, release.capped or 0
     if gone and release.claim.kind == "checked":
-        why = f", {capped} of them because a person has more rows than are kept" if capped else ""
+        why = f", {capped} of them because a {release.schema.capped_by} has more rows than are kept" if capped else ""
         lines += [f"{count_of(gone + capped, 'record is', 'records are')} left out of the data{why}.", ""]
     if release.people is not None:
         lines += [_KEYED.format(people=release.people.everyone), ""]

@@ -219,7 +219,7 @@ def _largest_l(release: Release, attribute: Attribute) -> Fraction:
 
 
 def values_of_one_person(release: Release) -> list[str]:
-    """Say how many values of a quasi-identifier that one person alone has, or may have, are published by name.
+    """Say how many values of a quasi-identifier that one person or row alone has, or may have, are published by name.
 
     In labels, or in the list of a manifest: it states the whole list unless this was read off the data or follows from
     a mask. Known only in the memory of whoever published; nothing of a list that is called public.
@@ -238,7 +238,8 @@ def values_of_one_person(release: Release) -> list[str]:
         where = "in labels or in the list of values in manifest.json" if listed else "in labels"
         named = len(alone) if listed else len(alone & spelt)
         if named:
-            whose = "may be one person's" if several else "one person alone has"
+            one = "person" if release.schema.unit == "person" else "row"
+            whose = "may be one person's" if several else f"one {one} alone has"
             who = f"of {attribute.name} that {whose}"
             has = count_of(named, f"value {who} stands", f"values {who} stand")
             grouped = attribute.declared_tree and not listed

@@ -376,6 +376,7 @@ class Release:
             people=seen.people,
             people_alone=seen.people_alone,
             people_alone_on_all=seen.people_alone_on_all,
+            keyed_by=self.schema.keyed_by,
         )
 
     def alike_groups(self) -> np.ndarray:

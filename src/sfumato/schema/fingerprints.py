@@ -120,7 +120,8 @@ class Fingerprints:
     names the person of each row; `keyed` says that it does. Where it does not, `few` is the number of rows whose
     unchanged columns `few_rows` rows or fewer have, and `of_one` of those that may all be one person's, who has
     `rows_each`: a fingerprint does not hide behind the second row of its person. `intervals` says of each of the
-    unchanged columns in which declared intervals it is published, where it is (`Attribute.intervals`).
+    unchanged columns in which declared intervals it is published, where it is (`Attribute.intervals`). `keyed_by` is
+    what one of `people`, and several, are called (`Schema.keyed_by`).
     """
 
     rows: int
@@ -135,6 +136,7 @@ class Fingerprints:
     people_alone: int | None = field(default=None, compare=False)
     people_alone_on_all: int | None = field(default=None, compare=False)
     keyed: bool = field(default=False, compare=False)
+    keyed_by: tuple[str, str] = field(default=("person", "people"), compare=False)
     few: int = field(default=0, compare=False)
     of_one: int = field(default=0, compare=False)
     rows_each: int = field(default=1, compare=False)
@@ -163,7 +165,7 @@ class Fingerprints:
                 "allow_fingerprints=True (--allow-fingerprints)"
             )
             share = f"{float(100 * FINGERPRINT_SHARE):g} %"
-            whose = "rows" if self.people is None else "rows or people"
+            whose = "rows" if self.people is None else f"rows or {self.keyed_by[1]}"
             raise ReleaseError(f"{self.describe()} At most {share} of the {whose} may be", hint=hint)
 
     def silence(self) -> str:
@@ -172,7 +174,7 @@ class Fingerprints:
         if self.hidden and self.alone <= FINGERPRINT_SHARE * self.rows:
             number = f"are those of hardly any other row for {self._shared[0]:,} of {count_of(self.rows, 'row')}"
         if self.people is not None and self.people_alone is not None:
-            number = f"belong to nobody else for {self.people_alone:,} of {count_of(self.people, 'person', 'people')}"
+            number = f"belong to {self._nobody} for {self.people_alone:,} of {count_of(self.people, *self.keyed_by)}"
         found = "all else in the row is found by them"
         if self.alone_on_exact is not None:  # the other columns of that row are in another table
             found = "the group is found by them, with the quasi-identifiers of all its rows"
@@ -188,8 +190,8 @@ class Fingerprints:
             said.append(f"{self.alone:,} of {rows} {are} unique on {self._names}{how}.")
             if self.people is not None and self.people_alone is not None:
                 are = "is" if self.people_alone == 1 else "are"
-                everyone = count_of(f"{self.people:,}", "person", "people")
-                said.append(f"{self.people_alone:,} of {everyone} {are} unique on {self._names}: nobody else has them.")
+                alone = f"{self.people_alone:,} of {self._everyone} {are} unique on {self._names}"
+                said.append(f"{alone}: {self._nobody} has them.")
         if self.hidden:
             number, most = self._shared
             whose = ", which may be one person's" if most == self.rows_each > 1 else ""
@@ -203,9 +205,8 @@ class Fingerprints:
             said.append(f"{self.alone_on_exact:,} of {rows} {are} unique on their published quasi-identifiers.")
         if self.people is not None and self.people_alone_on_all is not None:
             have = "has" if self.people_alone_on_all == 1 else "have"
-            everyone = count_of(f"{self.people:,}", "person", "people")
-            alone = f"{self.people_alone_on_all:,} of {everyone} {have}"
-            said.append(f"{alone} a combination of all published columns that nobody else has.")
+            alone = f"{self.people_alone_on_all:,} of {self._everyone} {have}"
+            said.append(f"{alone} a combination of all published columns that {self._nobody} has.")
         if self.keyed and self.people is None and not self.drawn and said:
             said.append("These are rows, and a person may have several: people can be counted with the key only.")
         if self.drawn and said:
@@ -229,6 +230,14 @@ class Fingerprints:
     def _shared(self) -> tuple[int, int]:
         """How many rows have what few have, and how many rows are few."""
         return (self.few, FEW_ROWS) if 2 * self.few > self.rows else (self.of_one, self.rows_each)
+
+    @property
+    def _everyone(self) -> str:
+        return count_of(f"{self.people:,}", *self.keyed_by)
+
+    @property
+    def _nobody(self) -> str:
+        return "nobody else" if self.keyed_by[0] == "person" else "no other"
 
     @property
     def _names(self) -> str:

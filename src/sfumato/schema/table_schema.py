@@ -194,6 +194,20 @@ class Schema:
         return bool(self.person) and asks_about(self.decide, "person")
 
     @property
+    def keyed_by(self) -> tuple[str, str]:
+        """What one value of the key is called, and several: a person, unless it is a question whether it is one."""
+        if not self.person_in_question:
+            return "person", "people"
+        of = f" of {' and '.join(self.person)}"
+        one, several = ("value", "values") if len(self.person) == 1 else ("combination", "combinations")
+        return one + of, several + of
+
+    @property
+    def capped_by(self) -> str:
+        """Of each of what at most `rows_per_person` rows are kept, in the words of a release."""
+        return self.keyed_by[0] if self.unit == "row" else "person"
+
+    @property
     def trusted(self) -> str:
         """Whose rows are not counted as theirs where rows are called people on somebody's word; empty elsewhere."""
         if self.person or self.unit == "row":

@@ -425,6 +425,7 @@ def _dangers(table: Any) -> dict[str, Any]:
         "surplus": table.surplus,
         "unit": unit,
         "counted": "people" if person else "rows",
+        "keyed_by": list(schema.keyed_by),
         "alone": alone,
         "smallest": smallest,
         "unchanged": list(found.unchanged),

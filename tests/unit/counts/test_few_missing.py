@@ -209,3 +209,17 @@ def test_missing_values_are_blamed_only_where_few_lack_one(
     few = _published(tmp_path, capsys, 7, method, "--k", "10")
     assert "age: 7 people have no value, fewer than 10" in few
     assert "Not cut at all: age" not in few
+
+
+@pytest.mark.parametrize(("method", "least"), [(sf.Mondrian(l=2), 2), (sf.Mondrian(l=3), 3), (sf.Mondrian(t="0.4"), 1)])
+def test_only_k_counts_people_as_several_rows(method: sf.Mondrian, least: int) -> None:
+    """Under l alone as many rows as l people may have were called too few, though l counts rows, and age was cut."""
+    schema = _schema("rows_per_person = 3\ncopies_are_people = true")
+    rows = _rows(6).with_columns(illness=pl.Series(list("abc" * 80)))
+    release = sf.publish(sf.read(rows, schema), method)
+    assert not release.few_missing
+    assert "*" not in set(release.frame()["age"])
+    said = [one.rule.partition(", so")[0] for one in method.uncuttable(sf.read(_rows(1), schema), wrapped=False)]
+    assert said == ([f"1 row has no value, fewer than {least}"] if least > 1 else [])
+    beside = sf.Mondrian(method.requirement & sf.KAnonymity(3)).uncuttable(sf.read(rows, schema), wrapped=False)
+    assert beside[0].rule.startswith("6 rows have no value, fewer than 9 (3 people of up to 3 rows), so no class of 3 ")

@@ -25,6 +25,7 @@ from dataclasses import KW_ONLY
 from typing import ClassVar
 
 from sfumato.claims import (
+    AlphaK,
     Claim,
     KAnonymity,
     Requirement,
@@ -132,9 +133,11 @@ class Mondrian:
         """Name the columns that too few rows lack to be cut off; none where rows may be suppressed and so set aside."""
         if self.max_suppressed:
             return []
-        least = max(least_people(part) for part in self.requirement.parts)
+        people = [part for part in self.requirement.parts if isinstance(part, KAnonymity | AlphaK)]
+        least = max(map(least_people, people), default=0)
+        rows = max(least_people(part) for part in self.requirement.parts)  # all but these count rows, where no key is
         suppressing = not wrapped and self.cut == "best" and table.held and not table.schema.several
-        return few_missing(table, least, suppressing=suppressing)
+        return few_missing(table, least, least_rows=rows, suppressing=suppressing)
 
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Cut, label, and carry the sensitive and target counts of each class."""
