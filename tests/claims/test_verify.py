@@ -368,6 +368,59 @@ def test_a_bare_file(tmp_path):
         verify(tmp_path / "t.csv", schema=SCHEMA)
 
 
+FLUS = pl.DataFrame({"age": ["[0-50)"] * 6 + ["[50-100)"], "illness": ["flu", "ulcer"] * 3 + ["ulcer"]})
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_blank_line_of_a_bare_file_is_no_person(tmp_path, ends):
+    """Blank lines were counted as people: they hid a class of one, and made a correct table fail."""
+    asked = {"schema": SCHEMA, "requirement": KAnonymity(5)}
+    good, bad = (frame.write_csv(line_terminator=ends) for frame in (FLUS.head(6), FLUS))
+    one = ends.join(["age", *["[0-50)"] * 6, ""])
+    for text, rows, holds in ((good, 6, True), (bad, 7, False), (one, 6, True)):
+        first, rest = text.split(ends, 1)
+        (tmp_path / "t.csv").write_text(f"{first}{3 * ends}{rest}{5 * ends}", newline="")
+        found = verify(tmp_path / "t.csv", **asked)
+        assert (found.rows, found.holds) == (rows, holds)
+        assert Release.read(tmp_path / "t.csv", SCHEMA).rows == rows
+
+
+def test_a_row_without_a_value_is_refused_in_a_bare_file(tmp_path):
+    """Rows in which every cell is empty or blank were counted as people."""
+    empty = FLUS.write_csv() + ",\n" * 2 + '"", \n' * 2
+    (tmp_path / "t.csv").write_text(empty)
+    nulls = pl.concat([FLUS, pl.DataFrame({"age": [None, " "], "illness": [None] * 2}, schema=FLUS.schema)])
+    nulls.write_parquet(tmp_path / "t.parquet")
+    for name, places in (("t.csv", "4 rows have no value in any column: lines 9, 10, 11, 12"), ("t.parquet", "8, 9")):
+        with pytest.raises(ReleaseError, match=places):
+            verify(tmp_path / name, schema=SCHEMA, requirement=KAnonymity(5))
+        with pytest.raises(ReleaseError, match=places):
+            Release.read(tmp_path / name, SCHEMA)
+    with pytest.raises(ReleaseError, match="rows 8, 9"):
+        Release.read(nulls, SCHEMA)
+    with pytest.raises(ReleaseError, match="rows 8, 9"):
+        Release.read(nulls.to_pandas(), SCHEMA)
+    people = pl.DataFrame({"illness": ["flu", None, "ulcer"]})  # one column: somebody's missing value
+    people.write_parquet(tmp_path / "t.parquet")
+    assert verify(tmp_path / "t.parquet", schema=SCHEMA, requirement=LDiversity(2)).rows == 3
+
+
+def test_a_bare_text_file_is_read_as_read_reads_it(tmp_path):
+    """A stray quote swallowed lines, and of UTF-16 nothing was known but that the table had no column of the schema."""
+    asked = {"schema": SCHEMA, "requirement": KAnonymity(5)}
+    for line, rule in (('[0-50),"flu\n[50-100),flu\n[0-50),flu"\n', "line 8 opens a quote"), ("flu\n", "fewer cells")):
+        (tmp_path / "t.csv").write_text(FLUS.head(6).write_csv() + line)
+        with pytest.raises(ReleaseError, match=rule):
+            verify(tmp_path / "t.csv", **asked)
+        with pytest.raises(ReleaseError, match=rule):
+            Release.read(tmp_path / "t.csv", SCHEMA)
+    (tmp_path / "t.csv").write_text(FLUS.head(6).write_csv(), "utf-16")
+    assert verify(tmp_path / "t.csv", **asked).holds
+    (tmp_path / "t.csv").write_text(FLUS.head(6).write_csv(), "utf-16-le")
+    with pytest.raises(ReleaseError, match="is not text"):
+        verify(tmp_path / "t.csv", **asked)
+
+
 def test_rows_of_a_bare_file_are_unique_on_all_its_columns(tmp_path):
     """A column that the schema does not know was not looked at, and makes every row unique."""
     rows = pl.DataFrame({"age": ["[0-50)"] * 4, "job": ["mason"] * 4, "illness": ["flu", "flu", "ulcer", "ulcer"]})

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.people import People, alike_problem, blank_problem, nines_problem, read_people, rounded_problem
-from sfumato.counts.stray_rows import empty_problems, header_again, header_problems, merged_cells
+from sfumato.counts.stray_rows import header_again, header_problems, merged_cells
 from sfumato.engines import Engine
 from sfumato.engines.batches import plain_texts, refuse_types
 from sfumato.engines.large_tables import Opened, engine_of, is_large, spark_of, stream
@@ -21,7 +21,7 @@ from sfumato.io.dialect import guesses_of
 from sfumato.io.encode import Encoded, exact_cells, first_look, may_have_no_value, settle, settle_objects, whole_floats
 from sfumato.io.frames import ROWS
 from sfumato.io.read_errors import cell_problems, missing_columns, refuse_unread, refused
-from sfumato.io.source import Source, guarded
+from sfumato.io.source import Source, empty_problems, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
 from sfumato.schema import Attribute, Grid, Values
 

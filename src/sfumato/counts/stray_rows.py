@@ -1,7 +1,6 @@
-"""Rows of a file that are not about anybody: the header again, rows without a value, totals, headings and notes.
+"""Rows of a file that are not about anybody: the header again, totals, headings and notes.
 
 A row that repeats the header is known by itself: every named cell of it is the name of its column, and it is refused.
-So is a row without a value: as a person it would make a class larger, and a person in that class easier to find.
 That a row is a total, a heading or a note can only be guessed, from its words, its empty cells and its sums: such rows
 are named by their place and never left out, and nothing that is published rests on the guess.
 """
@@ -16,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import Problem, count_of
-from sfumato.io.encode import no_value, supported
+from sfumato.io.encode import supported
 from sfumato.io.excel import Sheet
 from sfumato.io.frames import ROWS
 from sfumato.io.source import Source
@@ -88,31 +87,6 @@ def header_problems(source: Source) -> list[Problem]:
     places = "" if source.grouped else f": {source.places([row[_ROW] for row in rows])}"
     rule = f"{count_of(number, 'row repeats', 'rows repeat')} the header{places}"
     return [Problem(source.name, rule, "delete the lines that are not about a person from the file", rows=number)]
-
-
-def empty_problems(source: Source, limit: int | None = None) -> list[Problem]:
-    """Return a problem where rows have no value: each cell of the file is empty or blank.
-
-    In a table of one column such a cell is somebody's missing value. An engine that groups is asked for at most
-    `limit` combinations; where there are more, it counts such rows itself, as it does where the limit is 0.
-    """
-    if len(source.columns) < 2:
-        return []
-    number, places = source.empty() if source.grouped and limit == 0 else None, ""
-    if number is None:
-        frame = source.scan(source.columns, limit=limit)
-        empty = no_value(source.columns, source.types(frame))
-    if number is None and source.grouped:
-        counted = source.collect(frame.select(pl.len(), rows=pl.col(ROWS).filter(empty).sum())).row(0, named=True)
-        number = source.empty() if limit is not None and counted["len"] > limit else int(counted["rows"])
-    elif number is None:
-        rows = source.collect(frame.with_row_index(_ROW).filter(empty).select(_ROW)).to_series().to_list()
-        number, places = len(rows), f": {source.places(rows)}"
-    if not number:
-        return []
-    rule = f"{count_of(number, 'row has', 'rows have')} no value in any column{places}"
-    hint = "delete these lines; if they are people, add a column to the file that numbers every row"
-    return [Problem(source.name, rule, hint, rows=number)]
 
 
 @dataclass(frozen=True, slots=True)

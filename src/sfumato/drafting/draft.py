@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.counts.stray_rows import MERGED, empty_problems, header_problems
+from sfumato.counts.stray_rows import MERGED, header_problems
 from sfumato.counts.suspected_keys import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.drafting.columns import ColumnFacts, cell_text, column_facts
 from sfumato.drafting.infer_formats import Spelling
@@ -33,7 +33,7 @@ from sfumato.drafting.units import (
 from sfumato.errors import ParameterError, ReadError, count_of
 from sfumato.io.excel import filled_sheets
 from sfumato.io.read_errors import refused
-from sfumato.io.source import Source, guarded, open_source
+from sfumato.io.source import Source, empty_problems, guarded, open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Role
 from sfumato.schema.domain import decimal_text

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ReadError, count_of
 from sfumato.io.read_errors import refuse_names_twice, refused
-from sfumato.raw_files import guarded_from_zlib, unpacked, western_encoding
+from sfumato.raw_files import guarded_from_zlib, packing_of, unpacked, western_encoding
 
 # The lines of a delimited text file, counted apart from the engine that reads them, under one strict rule.
 #
@@ -507,7 +507,14 @@ def _not_text(path: Path, encoding: str) -> ReadError:
 
 
 def _packed(path: Path) -> bool:
-    return path.suffix.lower() in _PACKED
+    """True for a compressed file, by its name or by how it begins."""
+    if path.suffix.lower() in _PACKED:
+        return True
+    try:
+        with path.open("rb") as file:
+            return bool(packing_of(file.read(4)))
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def _head(path: Path) -> tuple[bytes, bool]:

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from sfumato.errors import ParameterError, SfumatoError, count_of
+from sfumato.errors import ParameterError, Problem, SfumatoError, count_of
 from sfumato.io.database import SCHEMES, SqlTable, open_database
 from sfumato.io.decode_cell import too_large_for_a_float
 from sfumato.io.dialect import CsvFile, guesses_of, line_numbers, open_csv
-from sfumato.io.encode import whole_floats, with_decimal_marks
+from sfumato.io.encode import no_value, whole_floats, with_decimal_marks
 from sfumato.io.excel import Sheet, open_sheet
 from sfumato.io.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.io.read_errors import refused
@@ -207,6 +207,32 @@ class Source:
         return read
 
 
+def empty_problems(source: Source, limit: int | None = None) -> list[Problem]:
+    """Return a problem where rows have no value: each cell of the file is empty or blank.
+
+    As a person such a row would make a class larger, and a person in that class easier to find. In a table of one
+    column such a cell is somebody's missing value. An engine that groups is asked for at most `limit` combinations;
+    where there are more, it counts such rows itself, as it does where the limit is 0.
+    """
+    if len(source.columns) < 2:
+        return []
+    number, places = source.empty() if source.grouped and limit == 0 else None, ""
+    if number is None:
+        frame = source.scan(source.columns, limit=limit)
+        empty = no_value(source.columns, source.types(frame))
+    if number is None and source.grouped:
+        counted = source.collect(frame.select(pl.len(), rows=pl.col(ROWS).filter(empty).sum())).row(0, named=True)
+        number = source.empty() if limit is not None and counted["len"] > limit else int(counted["rows"])
+    elif number is None:
+        rows = source.collect(frame.with_row_index("\0row").filter(empty).select("\0row")).to_series().to_list()
+        number, places = len(rows), f": {source.places(rows)}"
+    if not number:
+        return []
+    rule = f"{count_of(number, 'row has', 'rows have')} no value in any column{places}"
+    hint = "delete these lines; if they are people, add a column to the file that numbers every row"
+    return [Problem(source.name, rule, hint, rows=number)]
+
+
 def guarded(where: str, action: Callable[[], Result]) -> Result:
     """Run what an engine does; its messages quote cells, so none of them is passed on."""
     try:
@@ -328,9 +354,24 @@ def _open_paths(paths: Sequence[Path], text: dict[str, Any], sheet: str | None, 
         columns = [tuple(guarded(name, lambda frame=frame: frame.collect_schema().names())) for frame in frames]  # type: ignore[misc]
         _same_columns(paths, columns)
         return Source(name, columns=columns[0], frame=guarded(name, lambda: pl.concat(frames)))
-    files = tuple(open_csv(path, expected=expected, **text) for path in paths)
+    return open_texts(paths, expected=expected, **text)
+
+
+def open_texts(
+    paths: Sequence[Path],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool | Sequence[str] | None = None,
+    expected: Sequence[str] = (),
+) -> Source:
+    """Open text files as one table, whatever their names end with."""
+    files = tuple(
+        open_csv(path, delimiter=delimiter, encoding=encoding, header=header, expected=expected) for path in paths
+    )
     _same_columns(paths, [file.form.names for file in files])
     frames = [guarded(file.path.name, lambda file=file: _scan_csv(file)) for file in files]  # type: ignore[misc]
+    name = paths[0].name
     return Source(name, columns=files[0].form.names, frame=guarded(name, lambda: pl.concat(frames)), files=files)
 
 

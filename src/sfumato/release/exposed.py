@@ -225,22 +225,16 @@ def values_of_one_person(release: Release) -> list[str]:
     a mask. Known only in the memory of whoever published; nothing of a list that is called public.
     """
     found = []
-    several = not release.schema.person and release.schema.rows_per_person > 1
     for attribute, table, labels in zip(release.quasi, release.boxes.tables, release.boxes.labels.T, strict=True):
-        held = release.held_values.get(attribute.name)
-        if held is None or attribute.source == "public" or not isinstance(attribute.domain, Values):
-            continue
-        alone = {text for text, people in held.people.items() if people == 1}
-        if not alone:
+        alone = _alone(release, attribute)
+        if not alone or attribute.source == "public" or not isinstance(attribute.domain, Values):
             continue
         spelt = {part for at in np.unique(labels).tolist() for part in table.name(at).split(" | ")}
         listed = attribute.source != "data" and attribute.mask is None  # a mask alone lists every code there may be
         where = "in labels or in the list of values in manifest.json" if listed else "in labels"
         named = len(alone) if listed else len(alone & spelt)
         if named:
-            one = "person" if release.schema.unit == "person" else "row"
-            whose = "may be one person's" if several else f"one {one} alone has"
-            who = f"of {attribute.name} that {whose}"
+            who = f"of {attribute.name} that {_of_one(release)}"
             has = count_of(named, f"value {who} stands", f"values {who} stand")
             grouped = attribute.declared_tree and not listed
             fix = "Gather them in groups (groups, hierarchy)"

@@ -5,26 +5,26 @@ Errors of the reader are reworded, since theirs may quote a cell.
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sfumato.errors import ParameterError, ReleaseError
+from sfumato.errors import ParameterError, ReadError, ReleaseError
 from sfumato.io.excel import open_sheet
-from sfumato.raw_files import engine_path, guarded_from_zlib, packing_of, unpacked, western_encoding
+from sfumato.io.source import Source, empty_problems, open_texts
+from sfumato.raw_files import engine_path, guarded_from_zlib, packing_of, utf8_path
 from sfumato.release.workbook import read_workbook
 
 TIMES = "\0times"
 # What polars raises for a file it cannot read; a panic is not an Exception.
 DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-_ZIP = b"PK\x03\x04"
-_SEPARATORS = (",", ";", "\t", "|")
+_PARQUET, _ZIP = b"PAR1", b"PK\x03\x04"
 _EXACT_FLOATS = 2**53
 
 
@@ -34,79 +34,93 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def scan(path: Path, *, separator: str | None = None, marks: bool = False, sheet: str | None = None) -> pl.LazyFrame:
+def scan(path: Path, *, marks: bool = False, sheet: str | None = None) -> pl.LazyFrame:
     """Return a CSV, Parquet or Excel file lazily, every column as text; an empty cell is null, a quoted one is not.
 
     marks  the file is one of ours: marks against spreadsheets are taken off the cells of a CSV.
     sheet  the sheet of anyone's Excel file, if several hold values.
     """
-    return as_texts(opened(path, separator=separator, marks=marks, sheet=sheet, nameable=not marks), path.name)
+    return as_texts(_ours(path) if marks else opened(path, sheet=sheet, nameable=True), path.name)
 
 
-def opened(
-    path: Path,
-    *,
-    separator: str | None = None,
-    marks: bool = False,
-    sheet: str | None = None,
-    nameable: bool = False,
-) -> pl.LazyFrame:
-    """Return a CSV, Parquet or Excel file lazily, the columns of Parquet with their types.
+def opened(path: Path, *, sheet: str | None = None, nameable: bool = False) -> pl.LazyFrame:
+    """Return anyone's CSV, Parquet or Excel file lazily, the columns of Parquet with their types.
+
+    It is read as `sfumato.read` reads files: blank lines are no rows, a row without any value is refused.
 
     nameable  whether the caller can name a sheet, for the hint where several hold values.
     """
+    head = _head(path)
+    if sheet is not None and head != _ZIP:
+        raise ParameterError("sheet", sheet, "is for Excel files", hint="omit sheet (--sheet)")
+    if head == _PARQUET:
+        return with_values(_schemed(pl.scan_parquet(engine_path(path), glob=False), path.name), path.name)
+    with _read_errors_reworded():
+        if head == _ZIP:
+            found = open_sheet(path, sheet, nameable=nameable)
+            source = Source(path.name, columns=found.names, frame=found, streaming=False)
+        else:
+            source = open_texts([path], header=True)
+            source.height()  # the engine must find as many rows as there are by the lines
+        return _with_values(source)
+
+
+def with_values(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """Return a table; one with a row that has no value is refused."""
+    with _read_errors_reworded():
+        return _with_values(Source(name, columns=tuple(frame.collect_schema().names()), frame=frame))
+
+
+def _with_values(source: Source) -> pl.LazyFrame:
+    """Return the table of a source; rows without a value are refused."""
+    if nobody := empty_problems(source):
+        raise ReadError(nobody)
+    return source.scan(source.columns)
+
+
+@contextmanager
+def _read_errors_reworded() -> Iterator[None]:
+    try:
+        yield
+    except ReadError as error:
+        wrong = error.problems[0]
+        raise ReleaseError(f"{wrong.path}: {wrong.rule}", hint=wrong.hint) from None
+
+
+def _head(path: Path) -> bytes:
+    """Return the first four bytes of a file."""
     if path.exists() and not path.is_file():
         raise ReleaseError(f"{path.name} is not a file", hint="save its output as a file first")
     try:
-        where = engine_path(path)
+        utf8_path(path)
         with path.open("rb") as file:
-            head = file.read(65_536)
+            return file.read(4)
     except OSError as error:
         raise ReleaseError(f"{path.name} cannot be read ({error.strerror})", hint="check the path") from None
-    if sheet is not None and head[:4] != _ZIP:
-        raise ParameterError("sheet", sheet, "is for Excel files", hint="omit sheet (--sheet)")
-    if head[:4] == b"PAR1":
-        if marks:
-            _refuse_metadata(path)
-        return _schemed(pl.scan_parquet(where, glob=False), path.name)
-    if head[:4] == _ZIP:
-        return (read_workbook(path) if marks else _sheet_of(path, sheet, nameable=nameable)).lazy()
-    text = None
+
+
+def _ours(path: Path) -> pl.LazyFrame:
+    """Return a table of a saved release lazily, as it was written."""
+    head = _head(path)
+    if head == _PARQUET:
+        _refuse_metadata(path)
+        return _schemed(pl.scan_parquet(engine_path(path), glob=False), path.name)
+    if head == _ZIP:
+        return read_workbook(path).lazy()
     if packing_of(head):
-        if marks:
-            hint = "use the folder as it was saved"
-            raise ReleaseError(f"{path.name} is compressed, but was not saved that way", hint=hint)
-        text = _unpacked(path)
-        head = text[:65_536]
-    if not head.strip():
-        raise ReleaseError(f"{path.name} is empty", hint="a published table has a header line")
-    found = separator or _separator(head)
+        hint = "use the folder as it was saved"
+        raise ReleaseError(f"{path.name} is compressed, but was not saved that way", hint=hint)
     # A name like out[1] is not a pattern: the file that is hashed is the file that is read.
-    source = path if separator or b"\0" in head else _in_utf8(path)
-    if text is not None:
-        source = guarded_from_zlib(_text_in_utf8(text))
-    elif guarded_from_zlib(head) != head and isinstance(source, Path):
-        source = guarded_from_zlib(path.read_bytes())
-    frame = _schemed(
-        pl.scan_csv(where if isinstance(source, Path) else source, infer_schema=False, separator=found, glob=False),
-        path.name,
-    )
+    source = engine_path(path) if guarded_from_zlib(head) == head else guarded_from_zlib(path.read_bytes())
+    frame = _schemed(pl.scan_csv(source, infer_schema=False, glob=False), path.name)
     names = frame.collect_schema().names()
     doubled = {
         name: name.replace('""', '"') for name in names if '""' in name
     }  # polars leaves quotes in a header doubled
     if len({doubled.get(name, name) for name in names}) == len(names):
         frame = frame.rename(doubled)
-    if not marks:
-        return frame
     _refuse_miswritten(frame, path.name)
     return unmarked_frame(frame)
-
-
-def _sheet_of(path: Path, name: str | None, *, nameable: bool) -> pl.DataFrame:
-    """Return the named sheet of anyone's Excel file, or the only one that holds values."""
-    sheet = open_sheet(path, name, nameable=nameable)
-    return sheet.rows(sheet.names, {})
 
 
 def _refuse_metadata(path: Path) -> None:
@@ -140,44 +154,8 @@ def _schemed(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
     return frame
 
 
-def _in_utf8(path: Path) -> Path | bytes:
-    """Return a text file as UTF-8: anyone's table may be Latin-1 or Windows-1252, as it was for its makers."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        with path.open("rb") as file:
-            while part := file.read(1 << 20):
-                decoder.decode(part)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return _text_in_utf8(path.read_bytes())
-    return path
-
-
-def _text_in_utf8(text: bytes) -> bytes:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return text.decode(western_encoding(text)).encode()
-    return text
-
-
-def _unpacked(path: Path) -> bytes:
-    try:
-        return b"".join(unpacked(path))
-    except OSError as error:
-        hint = "unpack the file first"
-        raise ReleaseError(f"{path.name} cannot be read ({error.strerror})", hint=hint) from None
-
-
 def _unreadable(name: str) -> ReleaseError:
     return ReleaseError(f"{name} cannot be read as a table", hint="CSV in UTF-8 with a header line, or Parquet")
-
-
-def _separator(head: bytes) -> str:
-    """Return the separator that occurs most often in the header line, outside quotes."""
-    line = head.decode("utf-8", errors="replace").splitlines()[0]
-    bare = "".join(line.split('"')[::2])
-    return max(_SEPARATORS, key=bare.count)
 
 
 def as_texts(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:

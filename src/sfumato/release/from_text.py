@@ -20,7 +20,7 @@ import polars as pl
 
 from sfumato.claims import Claim, Nothing
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
-from sfumato.release.files import TIMES, as_texts, distinct_texts, marked, opened, tally, unmarked
+from sfumato.release.files import TIMES, as_texts, distinct_texts, marked, opened, tally, unmarked, with_values
 from sfumato.release.release import Release, assemble, summed
 from sfumato.schema import Attribute, Labels, Schema, parse_label
 from sfumato.schema.labels import Intervals, is_ambiguous
@@ -263,7 +263,7 @@ def _opened(source: Any) -> tuple[pl.LazyFrame, str]:
             raise ReleaseError(f"{path.name} is a folder", hint="Release.load reads a saved release")
         return opened(path), path.name
     if isinstance(source, pl.LazyFrame):
-        return source, "table"
+        return with_values(source, "table"), "table"
     import narwhals as nw
 
     try:
@@ -273,9 +273,10 @@ def _opened(source: Any) -> tuple[pl.LazyFrame, str]:
         raise ParameterError("source", kind, "must be a path or a frame", hint="CSV, Parquet, pandas, polars") from None
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     try:
-        return eager.to_polars().lazy(), "table"
+        frame = eager.to_polars().lazy()
     except Exception:  # noqa: BLE001  (each library has its own error, and it quotes the cell)
         raise ReleaseError("the table has a column of mixed types", hint="make each one text, or one type") from None
+    return with_values(frame, "table"), "table"
 
 
 def columns_of(schema: Schema, present: list[str]) -> dict[str, str]:

@@ -632,7 +632,7 @@ def _frames(folder: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
         if digest(file) != entry.sha256:
             hint = "`sfumato verify` says what does not hold; Release.read takes any table"
             raise ReleaseError(f"{entry.name} is not the file that was saved", hint=hint)
-        lazy = scan(file, separator=",", marks=True)
+        lazy = scan(file, marks=True)
         if tuple(lazy.collect_schema().names()) != columns:
             raise ReleaseError(f"{entry.name} has other columns than its manifest says", hint="save it again")
         frames[name] = tally(lazy, columns, entry.name)

@@ -323,7 +323,7 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
         if entry is None or not (folder / entry.name).is_file():
             return Examined(problems=[Problem(name, "cannot be checked: its file is missing")])
         try:
-            frames[name] = scan(folder / entry.name, separator=",", marks=True)
+            frames[name] = scan(folder / entry.name, marks=True)
         except ReleaseError as error:
             return Examined(problems=[Problem(entry.name, str(error))])
         present = tuple(frames[name].collect_schema().names())
