@@ -152,7 +152,7 @@ def test_mutants_are_caught(monkeypatch):
 
 
 def test_rows_that_one_key_has_twice_are_no_reason_against_it():
-    """Of 35 pairs of pupils who agreed in name, street and teacher, 33 were one pupil twice, and her key was refused."""
+    """Of 35 pairs of pupils who agreed in name, street and teacher, 33 were one pupil twice: her key was refused."""
     rng = np.random.default_rng(2)
     once = visits(1400, seed=2).unique("who", keep="first", maintain_order=True).drop("at", "encounter")
     parts = {"name": 60, "street": 600, "teacher": 12}
