@@ -930,6 +930,19 @@ def test_a_release_without_its_declared_people_fails(saved):
     assert "how many people each class holds" in str(verdict)
 
 
+@pytest.mark.parametrize("quasi", [("age", "town"), ()], ids=["quasi-identifiers", "none"])
+def test_the_claim_of_an_empty_release_holds_and_it_can_be_loaded(quasi, tmp_path):
+    """Without a class nothing was declared, so that the claim failed; without a quasi-identifier one was expected."""
+    table = sf.read(visits(7, 3).clear(), schema()).with_roles(quasi=quasi, sensitive="ill", target="stage")
+    asked = sf.Mondrian(sf.KAnonymity(3) & sf.LDiversity(2)) if quasi else sf.TopDown(3)
+    for at, mechanism in enumerate((sf.Suppress(), asked)):
+        folder = tmp_path / str(at)
+        sf.publish(table, mechanism, save_to=folder)
+        verdict = sf.verify(folder)
+        assert verdict.holds, str(verdict)
+        assert sf.Release.load(folder).rows == 0
+
+
 def test_only_what_the_requirement_reads_is_declared(tmp_path):
     table = sf.read(visits(7, 80), schema())
     release = sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))

@@ -258,7 +258,7 @@ def _weighed(
             continue
         for name, table, overall, ground in _histograms(part, sensitive, classes, values, times):
             given: dict[str, Any] = {"ground": ground, "rows_per_person": schema.rows_per_person}
-            if stated is not None:
+            if stated is not None and number:  # where there is no class, nobody is counted
                 counted = _people(part, name, stated, schema, values, table)
                 if isinstance(counted, list):
                     examined.problems += counted

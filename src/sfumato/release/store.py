@@ -677,7 +677,7 @@ def _declared(release: Release, frame: pl.DataFrame) -> DeclaredPeople:
     """Return the declared people of a saved release."""
     boxes = release.boxes
     labels = [[table.names[label] for label in boxes.labels[:, at]] for at, table in enumerate(boxes.tables)]
-    known: dict[tuple[str | None, ...], int] = {(): 0}
+    known: dict[tuple[str | None, ...], int] = {(): 0} if len(boxes) else {}
     if labels:
         known = dict(zip(zip(*labels, strict=True), boxes.group.tolist(), strict=True))
     stated = stated_by(frame, [table.attribute.name for table in boxes.tables], known)

@@ -38,7 +38,13 @@ from sfumato.kernels.dlink.merging import GONE, JoinAxis, UnitedClasses, join_ru
 from sfumato.kernels.dlink.score import CELLS, Link, score
 from sfumato.mechanisms.base import Gathered, Mechanism, Plan, Stage
 from sfumato.mechanisms.conditions import refuse_spellings
-from sfumato.mechanisms.dlink.population_model import Frequencies, bind_model, least_k, refuse_unlinkable
+from sfumato.mechanisms.dlink.population_model import (
+    Frequencies,
+    bind_model,
+    least_k,
+    refuse_no_sensitive,
+    refuse_unlinkable,
+)
 from sfumato.randomness import Entropy
 from sfumato.release import Release, Residence, assemble, ground_of
 from sfumato.schema import Attribute, Labels, Population, Schema
@@ -197,6 +203,7 @@ class DLink:
     def apply(self, counts: Gathered, entropy: Entropy) -> Release:
         """Run the base, unite what fails, keep the recoding in step."""
         claim = self.claim(counts.schema)
+        refuse_no_sensitive(counts.schema.sensitive)
         base, requirement = self.base.apply(counts, entropy), self._requirement(self.base.claim(counts.schema))
         _refuse_other_forms(base)
         if not len(base.groups):

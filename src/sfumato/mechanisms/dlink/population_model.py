@@ -68,11 +68,16 @@ def least_k(requirement: Requirement | None, rows_per_person: int = 1) -> int | 
     return rows_for(max(asked), rows_per_person) if asked else None
 
 
-def bind_model(asked: Linkability, table: Frequencies, *, k: int | None) -> Link:
-    """Return the model as arrays; `k` is what the base asks of every class (for `robust`)."""
-    if not table.sensitive:
+def refuse_no_sensitive(sensitive: Sequence[Attribute]) -> None:
+    """Raise where there is no value that linking could reveal; of an empty table, too: its claim would fail."""
+    if not sensitive:
         hint = 'give a column role = "sensitive"'
         raise ParameterError("sensitive", "none", "linkability needs a sensitive attribute", hint=hint)
+
+
+def bind_model(asked: Linkability, table: Frequencies, *, k: int | None) -> Link:
+    """Return the model as arrays; `k` is what the base asks of every class (for `robust`)."""
+    refuse_no_sensitive(table.sensitive)
     declared = asked.population if isinstance(asked.population, Population) else None
     shares = _shares(table.sensitive, table.sensitive_counts, declared)
     prefix = [_prefix(share) for share in _shares(table.quasi, table.quasi_counts, declared)]

@@ -22,7 +22,7 @@ from sfumato.kernels.conditions import LINK, SIZE, Condition, size as compiled_s
 from sfumato.kernels.mondrian.layout import BOX, EXTREMES, SET, CutAttribute
 from sfumato.kernels.mondrian.partition import CutTree, Partition, partition, partition_cost
 from sfumato.mechanisms.conditions import compile_requirement, refuse_infeasible
-from sfumato.mechanisms.dlink.population_model import Frequencies, compile_linkability, least_k
+from sfumato.mechanisms.dlink.population_model import Frequencies, compile_linkability, least_k, refuse_no_sensitive
 from sfumato.mechanisms.people import declared, read_by, settled, shares, too_few_people
 from sfumato.release import PlacedLines, Release, Residence, assemble
 from sfumato.schema import Attribute, Days, Labels, Schema, Values
@@ -250,6 +250,8 @@ def cut_table(
     if not quasi:
         hint = 'give a column role = "quasi"'
         raise ParameterError("quasi", "none", "a partition needs at least one quasi-identifier", hint=hint)
+    if asked is not None:
+        refuse_no_sensitive(sensitive)
     # A model of linkability counts days, so that beside it dates are cut anywhere.
     axes, edges = cut_axes(quasi, nominal=nominal, tight=tight, levels=levels, units=levels and asked is None)
     places = [table.names.index(attribute.name) for attribute in sensitive]
