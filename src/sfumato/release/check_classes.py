@@ -61,6 +61,7 @@ BY_KEY = "people are counted as the publisher declared them; the file does not s
 _ONE_ROW = (
     "each row is a different person, of whose rows one was kept, as the publisher declares; the file does not show it"
 )
+DRAWN = "the rows that were counted are noisy or synthetic: they do not show how many people there are"
 _IN_ROWS = "rows are counted; how many of them are about one person is not stated"
 
 
@@ -84,9 +85,13 @@ def on_whose_word(schema: Schema, *, drawn: bool = False) -> str:
 
 @dataclass(slots=True)
 class Examined:
-    """What was counted; `texts` holds the distinct texts of each attribute."""
+    """What was counted; `texts` holds the distinct texts of each attribute.
+
+    `unshown` are those of the problems that say only that no table shows what is asked.
+    """
 
     problems: list[Problem] = field(default_factory=list)
+    unshown: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
     classes: int | None = None
@@ -108,10 +113,11 @@ def examine_rows(
     groups: str | None = None,
     count: str | None = None,
     people: pl.LazyFrame | None = None,
+    drawn: bool = False,
 ) -> Examined:
     """Examine one table of rows; `columns` names the column of each attribute, `people` is what was declared of people.
 
-    `count` names a column that says how many rows a line stands for.
+    `count` names a column that says how many rows a line stands for; rows that were `drawn` are nobody's.
     """
     names = [*columns.values(), *([groups] if groups is not None else []), *([count] if count is not None else [])]
     rows = tally(frame, names, "data")
@@ -141,7 +147,7 @@ def examine_rows(
     if isinstance(stated, Problem):
         examined = Examined(problems=[stated])
     else:
-        examined = _weighed(schema, asked, classes, values, times, stated=stated)
+        examined = _weighed(schema, asked, classes, values, times, stated=stated, drawn=drawn)
     examined.problems += problems
     examined.texts = {name: read[column][0] for name, column in columns.items()}
     examined.table_rows = {"data": int(lines.sum())}
@@ -216,6 +222,7 @@ def _weighed(
     exact: _Exact | None = None,
     *,
     stated: StatedPeople | None = None,
+    drawn: bool = False,
 ) -> Examined:
     """Check every part of the requirement for every sensitive attribute."""
     number = int(classes.max()) + 1 if len(classes) else 0
@@ -227,8 +234,11 @@ def _weighed(
     elif schema.several and asked is not None:
         rule = "a person may have several rows, and no table says how many people each class holds"
         hint = "verify the folder as it was saved, with its table of people"
-        examined.problems.append(Problem(PEOPLE, rule, hint))
-        if exact is None:
+        if drawn:
+            rule, hint = DRAWN, "verify what the release claims, without a requirement"
+        examined.unshown.append(Problem(PEOPLE, rule, hint))
+        examined.problems += examined.unshown
+        if exact is None and not drawn:
             examined.problems += _too_few_rows(asked, sizes)
     elif asked is not None:
         examined.notes.append(on_whose_word(schema))
@@ -259,7 +269,12 @@ def _weighed(
         for name, table, overall, ground in _histograms(part, sensitive, classes, values, times):
             given: dict[str, Any] = {"ground": ground, "rows_per_person": schema.rows_per_person}
             if stated is not None and number:  # where there is no class, nobody is counted
-                counted = _people(part, name, stated, schema, values, table)
+                if name is not None and name not in stated.values:
+                    rule = f"how many people have each value of {name} was not declared, so {part} cannot be checked"
+                    examined.unshown.append(Problem(PEOPLE, rule, "ask for what the release claims"))
+                    examined.problems.append(examined.unshown[-1])
+                    continue
+                counted = _people(name, stated, schema, values, table)
                 if isinstance(counted, list):
                     examined.problems += counted
                     continue
@@ -385,7 +400,6 @@ def _numbered(attribute: Attribute, read: Texts, wanted: Collection[int]) -> lis
 
 
 def _people(
-    part: Requirement,
     name: str | None,
     stated: StatedPeople,
     schema: Schema,
@@ -395,9 +409,6 @@ def _people(
     """Return the declared people of a part in the place of its rows, or why they cannot be those of these rows."""
     if name is None:
         return stated.classes[:, None], None
-    if name not in stated.values:
-        rule = f"how many people have each value of {name} was not declared, so {part} cannot be checked"
-        return [Problem(PEOPLE, rule, "ask for what the release claims")]
     held = _stated_counts(schema[name], stated, values[name])
     if held is None:
         rule = f"counts people with a value of {name} that no row has"

@@ -69,6 +69,8 @@ _FORMS = {
     "records look alike.",
     "hidden": "Each row stands for one record. Columns that others could know are not published: every cell of them "
     f"is `{ROOT}`.",
+    "unchanged": "Each row stands for one record. The publisher names no column that others could know, so none is "
+    "made coarser.",
     "buckets": "Each row of the data stands for one record. The sensitive columns are in a second table: only the "
     "group says which values belong to which records, and within a group the release does not say whose is whose. Who "
     "knows that a value cannot be somebody's may still tell.",
@@ -144,8 +146,9 @@ def dictionary(release: Release, files: Mapping[str, PublishedTable], *, counts:
 def _form(release: Release, *, counts: bool) -> str:
     """Say what a row stands for; of classes that hide nobody or no value it says so instead of the contrary."""
     together = [_TOGETHER] if release.form == "generalized" and len(release.carried) > 1 else []
-    if release.quasi and len(_nowhere(release)) == len(release.quasi):
-        return " ".join([_FORMS["hidden"], *together, *map(_line, release.exposed().sentences())])
+    if release.form == "generalized" and len(_nowhere(release)) == len(release.quasi):
+        said = _FORMS["hidden" if release.quasi else "unchanged"]
+        return " ".join([said, *together, *map(_line, release.exposed().sentences())])
     if release.form in _EXPOSED and (exposed := release.exposed()):
         return " ".join([_EXPOSED[release.form], *together, *map(_line, exposed.sentences())])
     if (noise := release.noise_lines) is not None:

@@ -28,6 +28,7 @@ import polars as pl
 from sfumato.claims import ApproxDP, Claim, ConcentratedDP, ProbabilisticDP, PureDP, Requirement, number_from_json
 from sfumato.errors import ParameterError, Problem, ReleaseError, count_of
 from sfumato.release.check_classes import (
+    DRAWN,
     Examined,
     examine_bucket_tables,
     examine_rows,
@@ -39,14 +40,13 @@ from sfumato.release.declared_people import PEOPLE, people_columns
 from sfumato.release.files import DAMAGED, digest, scan
 from sfumato.release.from_text import columns_of, refuse_no_counts
 from sfumato.release.hidden_content import beside_the_table
-from sfumato.release.manifest import DICTIONARY, MANIFEST, Manifest, read_manifest
+from sfumato.release.manifest import COUNTED_FORMS, DICTIONARY, MANIFEST, Manifest, read_manifest
 from sfumato.release.release import noise_lines
 from sfumato.release.verdict import Verdict
 from sfumato.schema import Attribute, Schema
 from sfumato.schema.word_hints import holds_counts, named_like_counts
 from sfumato.version import __version__
 
-_DRAWN = "the rows that were counted are noisy or synthetic: they do not show how many people there are"
 _NO_FOLDER = (
     "a file without its folder cannot show it: in a schema for this file omit person, and say with rows_per_person at "
     "most how many rows anybody has"
@@ -113,7 +113,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
     problems += examined.problems
     proved = claim is not None and claim.kind == "proved"
     problems += _outside_cuts(manifest, examined.texts, proved=proved)
-    if not problems:
+    if len(problems) == len(examined.unshown):
         more, said = _dictionary(folder, manifest)
         problems += more
         notes += said
@@ -123,7 +123,7 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         seen = replace(seen, drawn=True, noise=_noise(manifest, claim))
     said = [*examined.notes, *examined.exposed]
     if proved:
-        said = [_DRAWN if note == on_whose_word(manifest.schema) else note for note in examined.notes]
+        said = [DRAWN if note == on_whose_word(manifest.schema) else note for note in examined.notes]
     return Verdict(
         "checked" if requirement is not None else claim.kind if claim is not None else "none",
         holds=holds and (claim is not None or requirement is not None),
@@ -136,7 +136,14 @@ def _folder(folder: Path, schema: Schema | None, requirement: Requirement | None
         problems=tuple(problems),
         notes=(*notes, *said),
         fingerprints=seen,
+        checkable=_checkable(examined, problems),
     )
+
+
+def _checkable(examined: Examined, problems: Sequence[Problem]) -> bool:
+    """Whether the claim holds or fails; not where all that is wrong is that no table shows what is asked."""
+    fails = len(problems) > len(examined.unshown) or not all(finding.holds for finding in examined.findings)
+    return fails or not examined.unshown
 
 
 def _noise(manifest: Manifest, claim: Claim) -> float | None:
@@ -346,7 +353,8 @@ def _tables(folder: Path, manifest: Manifest, asked: Requirement | None) -> Exam
         else:
             count = manifest.count if manifest.counted else None
             attributes = {name: name for name in manifest.expected["data"] if name != count}
-            examined = examine_rows(schema, frames["data"], attributes, asked, count=count, people=frames.get(PEOPLE))
+            people, drawn = frames.get(PEOPLE), manifest.form in COUNTED_FORMS
+            examined = examine_rows(schema, frames["data"], attributes, asked, count=count, people=people, drawn=drawn)
     except ReleaseError:  # a header that can be read over rows that cannot: damage, so the claim fails
         rule, hint = "cannot be read: its rows are damaged", "use the folder as it was saved"
         damaged = [name for name, frame in frames.items() if not _readable(frame)] or ["data"]
@@ -437,7 +445,6 @@ def _file(
     needed = {attribute.where for attribute in schema.carried if attribute.ordered}
     needed |= {attribute.where for attribute in schema.sensitive if requirement.reads_sensitive}
     hint = "add them to `values` of the schema, or to `same` where they are spellings of one"
-    nobody = [p for p in examined.problems if p.path == PEOPLE]  # nothing says how many people a class holds
     problems += [replace(p, hint=_NO_FOLDER) if p.path == PEOPLE and not beside else p for p in examined.problems]
     problems += [replace(p, hint=hint) for p in unread if p.path in needed]
     absent = [attribute.name for attribute in schema.quasi if attribute.name not in columns]
@@ -461,5 +468,5 @@ def _file(
         problems=tuple(problems),
         notes=(*notes, *examined.notes, *examined.exposed),
         fingerprints=examined.fingerprints,
-        checkable=not nobody or len(problems) > len(nobody),
+        checkable=_checkable(examined, problems),
     )

@@ -199,3 +199,15 @@ def test_a_known_column_in_steps_is_not_called_exact_in_buckets(tmp_path):
     said = (tmp_path / "out" / "dictionary.md").read_text().split("### rent")[1].split("###")[0]
     assert "could be known to an outsider; published as the interval of the schema that it lies in" in said
     assert "published as it is" not in said
+
+
+def test_without_quasi_identifiers_no_column_is_said_to_be_made_coarser(tmp_path):
+    """Columns that others could know were said to be made coarser, where there were none."""
+    schema = sf.Schema.parse({**SCHEMA, "attribute": {"hurt": SCHEMA["attribute"]["hurt"]}})
+    release = sf.publish(Table.from_codes(schema, np.array([[row % 2] for row in range(12)])), sf.Suppress())
+    release.save(tmp_path / "out")
+    text = (tmp_path / "out" / "dictionary.md").read_text()
+    assert "The publisher names no column that others could know, so none is made coarser." in text
+    assert "are made coarser" not in text
+    assert "look alike" not in text
+    assert sf.verify(tmp_path / "out").holds
