@@ -94,7 +94,8 @@ def test_a_country_among_others_is_asked_about_by_nobody() -> None:
 def test_the_letters_of_a_postcode_are_no_answer() -> None:
     """Draft asked whether the postcodes that end in DK say that there is no value, and took 6811 NA for none."""
     codes = [f"68{at:02} {letters}" for at in range(11, 20) for letters in ("AB", "CX", "DK", "EH", "NA")]
-    assert maybe_no_answer(codes) == () and meaning_none(codes) == []
+    assert maybe_no_answer(codes) == ()
+    assert meaning_none(codes) == []
     assert meaning_none([*codes, "onbekend"]) == ["onbekend"]
     assert maybe_no_answer(["1 ja", "2 nee", "3 DK"]) == ("3 DK",)
 
@@ -107,4 +108,5 @@ def test_two_words_for_a_refusal_do_not_hide_each_other() -> None:
 @pytest.mark.parametrize("word", ["Se desconoce", "ninguna respuesta", "decline to answer", "data missing"])
 def test_further_words_for_no_value_are_known(word) -> None:
     """These stood as values among the others, and nobody was asked."""
-    assert means_none(word) and meaning_none(["a", "b", word]) == [word]
+    assert means_none(word)
+    assert meaning_none(["a", "b", word]) == [word]
