@@ -154,6 +154,53 @@ def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft,
     assert Schema.parse(found).person_in_question == ("person" in found and asked_of_key)
 
 
+NAMED = """name = "t"
+person = "Nº socio"
+decide = ["person: does Nº socio say who a row is about?"]
+[attribute."Nº socio"]
+role = "identifier"
+[attribute.Nombre]
+role = "sensitive"
+values = ["Ana"]
+[attribute.born]
+role = "quasi"
+kind = "date"
+range = ["1950-01-01", "2000-01-01"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "person", "left"),
+    [
+        ('["Nº socio", "Nombre"]', ["Nº socio", "Nombre"], 0),
+        ("Nº socio, Nombre,born", ["Nº socio", "Nombre", "born"], 0),
+        ('"Nombre"', "Nombre", 0),
+        ("Nº socio, nobody", "Nº socio", 1),
+        ('["Nº socio", 1]', "Nº socio", 1),
+        ("[]", "Nº socio", 1),
+    ],
+)
+def test_a_key_of_several_columns_is_an_answer(schema, monkeypatch, capsys, typed, person, left):
+    """Every spelling of a key of two columns was refused, although the file may hold one."""
+    schema.write_text(NAMED, "utf-8")
+    _, said, text = asked(schema, monkeypatch, capsys, typed)
+    found = tomllib.loads(text)
+    assert (found["person"], len(found.get("decide", []))) == (person, left)
+    assert found["attribute"]["born"]["role"] == "quasi"
+    assert (found["attribute"]["Nombre"]["role"] == "identifier") == (left == 0)
+    assert "several that say it together with commas between them" in " ".join(said.out.split())
+    Schema.parse(found)
+
+
+def test_names_with_commas_are_cut_apart_only_in_a_list(schema, monkeypatch, capsys):
+    """A comma in the name of a column would make two names of it."""
+    text = NAMED.replace("Nombre", '"name, first"')
+    for typed, person in (("Nº socio, born", "Nº socio"), ('["Nº socio", "name, first"]', ["Nº socio", "name, first"])):
+        schema.write_text(text, "utf-8")
+        _, _, after = asked(schema, monkeypatch, capsys, typed)
+        assert tomllib.loads(after)["person"] == person
+
+
 @pytest.mark.parametrize("name", ["aantal", "total"])
 def test_a_table_of_counts_is_not_published_where_rows_are_no_people(tmp_path, monkeypatch, capsys, name):
     cells = [

@@ -20,6 +20,7 @@ _TOPICS = ("person", "rows_per_person")
 _ELSE = "else not_person = "
 _NAMED = 5  # further columns that a question names
 _HOUSEHOLDS = " names households"
+_SEVERAL = " (several that say it together with commas between them)"
 
 WHO = (
     "rows_per_person: who is a row about? 1 if each row is a different person, m if nobody has more than m rows, the "
@@ -33,13 +34,16 @@ _BEGINS: dict[UnitQuestion, str] = {
     "kept": "are all rows of a person kept",
 }
 _TAKES: dict[UnitQuestion, str] = {
-    "who": "1, a larger number of rows, the name of a column, or rows",
-    "visits": "no, the most rows that a person has, the column that says who a row is about, or rows if nobody knows",
-    "household": "person, household, the most rows that a person has, or the column that says who a row is about",
+    "who": f"1, a larger number of rows, the name of a column{_SEVERAL}, or rows",
+    "visits": f"no, the most rows that a person has, the column that says who a row is about{_SEVERAL}, or rows if "
+    "nobody knows",
+    "household": "person, household, the most rows that a person has, or the column that says who a row is about"
+    f"{_SEVERAL}",
     "two people": "no if a row is about one person alone, or rows if rows are not people",
     "counts": "person if each row is one person, or no if rows are not people and the column counts something else",
     "kept": "all, or the most rows of a person that are kept",
-    "key": "yes, another column, the most rows that a person has where no column says who, or rows if nobody knows",
+    "key": f"yes, another column{_SEVERAL}, the most rows that a person has where no column says who, or rows if "
+    "nobody knows",
 }
 
 
@@ -133,15 +137,35 @@ def with_unit(text: str, decision: Decision, unit: str) -> str:
         # No column says who: a key that stays would be counted as the person.
         without = answered(text, decision, {"person": None, "rows_per_person": most})
         return _closed(without, ["kept"], held)
-    if unit in tomllib.loads(text).get("attribute", {}):
-        return with_roles(answered(text, decision, {"person": unit}), [unit], "identifier")
+    names = _columns_named(text, unit)
+    if len(names) == 1:
+        return with_roles(answered(text, decision, {"person": names[0]}), names, "identifier")
+    if names:  # a part of the key may be published made coarser, as a date of birth, but not as it is
+        exact = [name for name in names if keys_of(text, name).get("role") in ("sensitive", "target")]
+        return with_roles(answered(text, decision, {"person": names}), exact, "identifier")
     raise _refused(unit, kind)
+
+
+def _columns_named(text: str, unit: str) -> list[str]:
+    """Return the columns that an answer names: one, a list as the file writes it, or several with commas between them.
+
+    Where the name of a column has a comma, only a list names several.
+    """
+    columns = tomllib.loads(text).get("attribute", {})
+    if unit in columns:
+        return [unit]
+    try:
+        value = tomllib.loads(f"value = {unit}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = [] if any("," in name for name in columns) else [name.strip() for name in unit.split(",")]
+    names = [value] if isinstance(value, str) else value
+    return names if isinstance(names, list) and names and all(name in columns for name in names) else []
 
 
 def _without_household(text: str, decision: Decision, unit: str) -> str:
     """Return the file in which households are not people, where an answer says that rows are."""
     words = decision.question.removeprefix(_BEGINS["household"]).removesuffix(_HOUSEHOLDS).strip()
-    if words == unit or words not in tomllib.loads(text).get("attribute", {}):
+    if words in _columns_named(text, unit) or words not in tomllib.loads(text).get("attribute", {}):
         return text
     named = [*map(str, keys_of(text).get("not_person", ())), words]
     return changed(text, {"not_person": list(dict.fromkeys(named))})
