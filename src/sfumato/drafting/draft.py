@@ -86,7 +86,7 @@ def toml_text(
         '# source = "data" marks what was read off the file: fine for k, l and t. Differentially private methods\n'
         '# refuse it until a person has put in publicly known bounds or values and written source = "public".'
     )
-    asked = _of_the_table(seen, person, _other_units(proposals), counting, repeating)
+    asked = _of_the_table(name, seen, person, _other_units(proposals), counting, repeating)
     parts = [
         head,
         f"name = {_quoted(name)}",
@@ -121,12 +121,19 @@ def _two_people(proposals: Sequence[Proposal]) -> list[str]:
 
 
 def _of_the_table(
-    seen: TableFacts, person: str, units: Sequence[str], counting: Sequence[str], repeating: Sequence[Repeated]
+    name: str,
+    seen: TableFacts,
+    person: str,
+    units: Sequence[str],
+    counting: Sequence[str],
+    repeating: Sequence[Repeated],
 ) -> tuple[str, ...]:
     known = next((one for one in seen.repeated if one.name == person), None)
     repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
+    dated = "; the proposed one has a number: leave out what differs from file to file, such as a date"
+    numbered = dated if any(map(str.isdigit, name)) else ""
     asked = [
-        "population: who are the rows about? every table about the same people needs the same name",
+        f"population: who are the rows about? every table about the same people needs the same name{numbered}",
     ]
     if not person:
         asked += [WHO + repeat_like_keys(repeating), *units, *map(ask_counts, counting)]

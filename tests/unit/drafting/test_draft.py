@@ -956,3 +956,12 @@ def test_values_in_several_spellings_are_named_in_the_comment_unless_they_are_na
     assert "neg" not in str(problem)
     people = ["Mary Miller", "mary miller", "Peter Smith", "John Brown", "Anna Jones", "Emma Clark", "other"] * 20
     assert "one value?" not in draft(pl.DataFrame({"result": people, "sex": ["f", "m"] * 70}))
+
+
+@pytest.mark.parametrize(("name", "said"), [("claims_2024_01", True), ("claims", False)])
+def test_a_number_in_the_name_of_the_population_is_asked_about(tmp_path, name, said) -> None:
+    """The name of a month's file was offered as that of its people, so that Enter each month began a new account."""
+    path = tmp_path / f"{name}.csv"
+    PEOPLE.write_csv(path)
+    (asked,) = (one.question for one in decisions(draft(path)) if one.topic == "population")
+    assert ("has a number: leave out what differs from file to file" in asked) == said
