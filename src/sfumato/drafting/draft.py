@@ -288,7 +288,7 @@ def look_at(
     person = _person(source, facts, seen, [proposal.name for proposal in named if proposal.role == "quasi"])
     if any(one.name == person and one.role in ("sensitive", "target") for one in named):
         named = [proposal for proposal in proposals(facts, seen, key=person) if proposal.name.strip()]
-    also = [one for one in seen.repeated if key_like(one.name) or visit_like(one.name)]
+    also = [one for one in seen.repeated if key_like(one.name) or visit_like(one.name) or _few_each(one, facts)]
     also += _unlisted_keys(source, facts, {one.name for one in named if one.role == "other" and not one.lines})
     if not named:
         raise refused(
@@ -431,10 +431,14 @@ def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeate
     They have a few rows for each of their values, and nearly every row has one: what hardly any row has names somebody
     else, such as who reported it.
     """
-    filled = {column.name: column.rows - column.blank for column in facts}
     unfit = {column.name for column in facts if column.lost_digits or column.blank > _BLANK * column.rows}
-    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values and one.name not in unfit]
+    likely = [one for one in seen.repeated if _few_each(one, facts) and one.name not in unfit]
     return [one for one in likely if not household_like(one.name)]
+
+
+def _few_each(one: Repeated, facts: Sequence[ColumnFacts]) -> bool:
+    """Whether an identifier has few rows a value: its table is refused until somebody says whom it identifies."""
+    return any(column.rows - column.blank < _ROWS_EACH * one.values for column in facts if column.name == one.name)
 
 
 def _read_as(source: Source, *, unnamed: int) -> str:

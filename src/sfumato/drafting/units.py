@@ -19,7 +19,8 @@ UnitQuestion = Literal["who", "visits", "household", "two people", "counts", "ke
 _TOPICS = ("person", "rows_per_person")
 _ELSE = "else not_person = "
 _NAMED = 5  # further columns that a question names
-_HOUSEHOLDS = " names households"
+_HOUSEHOLDS, _VISITS = " names households", " names visits"
+_ASKS_OF_ROWS: tuple[UnitQuestion, ...] = ("who", "visits", "household", "kept", "key")
 _SEVERAL = " (several that say it together with commas between them)"
 
 WHO = (
@@ -54,7 +55,7 @@ def ask_households(name: str) -> str:
 
 def ask_visits(name: str) -> str:
     """Ask whether people come back where a column names visits."""
-    return f"rows_per_person: {_BEGINS['visits']} {name} names visits"
+    return f"rows_per_person: {_BEGINS['visits']} {name}{_VISITS}"
 
 
 def ask_two_people(one: str, other: str) -> str:
@@ -110,8 +111,9 @@ def unit_answers(kind: UnitQuestion) -> str:
 def with_unit(text: str, decision: Decision, unit: str) -> str:
     """Return the file with an answer to a question about who a row is about; what is no answer to it is refused.
 
-    `rows` says that rows are not people, or that nobody knows: promises then speak of rows. It does not say whether a
-    column counts people. Nothing is assumed: only where a key is known does an empty answer keep the rows that the file
+    `rows` says that rows are not people, or that nobody knows: promises then speak of rows, and `not_person` names the
+    columns that repeat like a key, since a table with one is refused otherwise. It does not say whether a column counts
+    people. Nothing is assumed: only where a key is known does an empty answer keep the rows that the file
     says.
     """
     held = keys_of(text)
@@ -121,7 +123,8 @@ def with_unit(text: str, decision: Decision, unit: str) -> str:
     if kind == "kept":
         return _with_kept(text, decision, unit)
     if kind != "counts" and (unit == "rows" or (kind == "household" and unit == "household")):
-        return changed(without_unit_questions(text, rows=True), {"person": None, "rows_per_person": None})
+        nobody = {"person": None, "rows_per_person": None, **_of_nobody(text, held)}
+        return changed(without_unit_questions(text, rows=True), nobody)
     if kind in ("two people", "counts"):
         return _with_something_else(text, decision, unit, kind)
     if kind == "household":
@@ -160,6 +163,18 @@ def _columns_named(text: str, unit: str) -> list[str]:
         value = [] if any("," in name for name in columns) else [name.strip() for name in unit.split(",")]
     names = [value] if isinstance(value, str) else value
     return names if isinstance(names, list) and names and all(name in columns for name in names) else []
+
+
+def _of_nobody(text: str, held: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return `not_person` with the columns that repeat like a key of people, as proposed or named in a question."""
+    asked = [one.question for one in decisions(text) if unit_question(one, held) in _ASKS_OF_ROWS]
+    keys = [held["person"]] if isinstance(held.get("person"), str) else held.get("person", ())
+    found = [str(name) for name in (*held.get("not_person", ()), *keys)]
+    for name in tomllib.loads(text).get("attribute", {}):
+        shown = " ".join(name.split())
+        named = (f" {shown} (", f" {shown}{_HOUSEHOLDS}", f" {shown}{_VISITS}")
+        found += [name] if any(words in question for question in asked for words in named) else []
+    return {"not_person": list(dict.fromkeys(found))} if found else {}
 
 
 def _without_household(text: str, decision: Decision, unit: str) -> str:
@@ -207,8 +222,7 @@ def without_unit_questions(text: str, *, rows: bool) -> str:
     That each row is a person says neither whether it describes a second one nor whether a column counts people. `rows`,
     that rows are not people, answers the first of these: a row that is no person may still stand for several people.
     """
-    kinds: tuple[UnitQuestion, ...] = ("who", "visits", "household", "kept", "key")
-    return _closed(text, (*kinds, "two people") if rows else kinds, keys_of(text))
+    return _closed(text, (*_ASKS_OF_ROWS, "two people") if rows else _ASKS_OF_ROWS, keys_of(text))
 
 
 def _closed(text: str, kinds: Iterable[UnitQuestion], held: Mapping[str, Any]) -> str:
