@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.counts.mixed_keys import parting_columns
 from sfumato.counts.stray_rows import MERGED, empty_problems, header_problems
 from sfumato.counts.suspected_keys import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.drafting.columns import ColumnFacts, cell_text, column_facts
@@ -283,6 +284,8 @@ def look_at(
         raise ReadError(nobody)
     facts = column_facts(source, written)
     seen = table_facts(source, facts)
+    apart = parting_columns(source, [one.name for one in seen.repeated])
+    seen = replace(seen, repeated=tuple(replace(one, apart=apart.get(one.name, ())) for one in seen.repeated))
     counting = [one.name for one in facts if _named_like_counts(one) and _whole(one)]
     named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
     person = _person(source, facts, seen, [proposal.name for proposal in named if proposal.role == "quasi"])
@@ -429,10 +432,11 @@ def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeate
     """Return the identifiers that seem to say whom a row is about.
 
     They have a few rows for each of their values, and nearly every row has one: what hardly any row has names somebody
-    else, such as who reported it.
+    else, such as who reported it. Rows of one value are not of several dates of birth or sexes, as those of a family
+    or a common name are.
     """
     unfit = {column.name for column in facts if column.lost_digits or column.blank > _BLANK * column.rows}
-    likely = [one for one in seen.repeated if _few_each(one, facts) and one.name not in unfit]
+    likely = [one for one in seen.repeated if _few_each(one, facts) and not one.apart and one.name not in unfit]
     return [one for one in likely if not household_like(one.name)]
 
 

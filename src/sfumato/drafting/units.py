@@ -18,7 +18,7 @@ from sfumato.errors import ParameterError, count_of
 UnitQuestion = Literal["who", "visits", "household", "two people", "counts", "kept", "key"]
 _TOPICS = ("person", "rows_per_person")
 _ELSE = "else not_person = "
-_NAMED = 5  # further columns that a question names
+_NAMED, _APART = 5, 2  # further columns that a question names, and those in which the rows of each differ
 _HOUSEHOLDS, _VISITS = " names households", " names visits"
 _ASKS_OF_ROWS: tuple[UnitQuestion, ...] = ("who", "visits", "household", "kept", "key")
 _SEVERAL = " (several that say it together with commas between them)"
@@ -83,11 +83,21 @@ def ask_key(name: str) -> str:
 def repeat_like_keys(columns: Sequence[Repeated], *, beside: str = "") -> str:
     """Name columns that repeat like a key of people, for whoever is asked who a row is about; `beside` is proposed."""
     named = [
-        f"{' '.join(one.name.split())} ({count_of(one.values, 'value')}, up to {count_of(one.most, 'row')} each)"
+        f"{' '.join(one.name.split())} ({count_of(one.values, 'value')}, up to {count_of(one.most, 'row')} each"
+        f"{_apart(one)})"
         for one in columns[:_NAMED]
     ]
     named += [f"{len(columns) - _NAMED} more"] if len(columns) > _NAMED else []
     return f"; {'other ' if beside else ''}columns that repeat like a key: {', '.join(named)}" if named else ""
+
+
+def _apart(one: Repeated) -> str:
+    """Say that the rows of a value are of several people, whom only a column beside it tells apart."""
+    return (
+        f", of several people by {' and '.join(' '.join(name.split()) for name in one.apart[:_APART])}"
+        if one.apart
+        else ""
+    )
 
 
 def unit_question(decision: Decision, held: Mapping[str, Any]) -> UnitQuestion | None:

@@ -37,8 +37,8 @@ _IDENTIFIER_ENDS = _words("nummer nr nummern")  # Patientennummer, Kundennr
 _COUNTED = _words("of der aller van")  # how many there are: nr of patients
 _NUMBER = _words("no nr num number key ref reference numero numer nummer schluessel cle clave chiave sleutel codigo")
 _OF_WHOM = _words(  # `emp_no`, not `number of rooms`
-    "emp employee staff worker person personal people patient pat case client member customer cust user student pupil",
-    "insurance policy file record card tax social",
+    "emp employee staff worker pers person personal people patient pat case client member customer cust user",
+    "student pupil insurance policy file record card tax social",
     "mitarbeiter versicherter versicherten mitglied kunde kunden fall akte schueler personen sozialversicherung",
     "assure salarie eleve dossier carte socio cliente paciente empleado alumno historia paziente dipendente cartella",
     "verzekerde werknemer leerling klant dossier",
@@ -57,7 +57,18 @@ _OF_WHOM_STEMS = (
         "akten",
         "klant",
     ),
-    *("mitarbeiter", "matrikel", "verzeker", "burgerservice", "rekening", "telefo", "ausweis", "pass"),
+    *(
+        "persnr",
+        "persnummer",
+        "mitarbeiter",
+        "matrikel",
+        "verzeker",
+        "burgerservice",
+        "rekening",
+        "telefo",
+        "ausweis",
+        "pass",
+    ),
 )
 _PLACES = _words(
     "zip zipcode postal postcode country state county city town village municipality district borough parish region",
@@ -188,8 +199,9 @@ _OWN = _words(  # what identifies one person or is private to one; a parent's ed
 AGE_WORDS = _words("age ages alter leeftijd edad eta idade")
 BIRTH_WORDS = _words(
     "birth birthdate birthday birthyear born dob yob geburt geburtsdatum geburtstag geburtsjahr gebdat gebdatum geb",
-    "geboortedatum geboortejaar geboren naissance nacimiento nascita nascimento ddn",
+    "geboortedatum geboortejaar geboren naissance nacimiento nac nascita nascimento ddn",
 )
+SEX_WORDS = _words("sex gender geschlecht sexe genre sexo genero sesso genere geslacht")
 _NAMES = _words(
     "name names surname surnames forename firstname lastname fullname initials vorname nachname familienname",
     "nom prenom noms prenoms nombre nombres apellido apellidos nome nomi cognome naam voornaam achternaam",
