@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.counts.unclear_cells import percent_rows
 from sfumato.drafting.infer_formats import (
     PLAIN,
     Spelling,
@@ -34,6 +35,7 @@ from sfumato.schema.answer_codes import maybe_no_answer
 from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
+from sfumato.schema.formats import PERCENT
 from sfumato.schema.tree import ROOT
 from sfumato.schema.word_hints import NO_VALUE, answers_like_none, meaning_none, means_none
 
@@ -48,7 +50,8 @@ class ColumnFacts:
     `no_value` are the texts and numbers that are taken for no value by their look; `answers` those of `texts` that
     may be none as well, and for the values beside them are not taken for it; `rows_of` says how many rows have a text
     of either. `unread` are the texts that are no days or numbers in a column of these. `lost_digits` counts cells that
-    are floats of 2^53 or more: such a column cannot be read as codes, so nothing else is said of it.
+    are floats of 2^53 or more: such a column cannot be read as codes, so nothing else is said of it. `percent` are the
+    rows with a % beside the number and those without, where some cells have one.
     """
 
     name: str
@@ -65,6 +68,7 @@ class ColumnFacts:
     days: tuple[dt.date, dt.date] | None = None
     plain: bool = True
     lost_digits: int = 0
+    percent: tuple[int, int] = (0, 0)
     unread: tuple[str, ...] = field(default=(), repr=False)
     spelling: Spelling = PLAIN
 
@@ -90,6 +94,12 @@ def column_facts(source: Source, written: Mapping[str, Spelling] | None = None) 
     listed = {one.name: one.texts for one in found if one.texts is not None and one.name not in said}
     shared = codes_of_questions(listed)
     found = [_without_codes(one, shared[one.name]) if one.name in shared else one for one in found]
+    found = [
+        replace(one, percent=percent_rows(source, one.name, form))
+        if PERCENT in (form := one.spelling.numbers).units
+        else one
+        for one in found
+    ]
     doubtful = {one.name: [*one.no_value, *one.answers] for one in found if one.no_value or one.answers}
     rows = _rows_of(source, doubtful)
     return [replace(one, rows_of=rows[one.name]) if one.name in rows else one for one in found]

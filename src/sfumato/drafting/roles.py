@@ -230,6 +230,10 @@ def _texts_named(column: ColumnFacts, texts: Sequence[str]) -> str:
 
 def _spelling(column: ColumnFacts) -> tuple[str, ...]:
     """Ask whether days and numbers were understood, where they are not written as 2024-05-31 and 1234.5."""
+    if all(column.percent):
+        marked, bare = (count_of(f"{rows:,}", "row") for rows in column.percent)
+        mean = f"% stands beside the number in {marked} and not in {bare}: are those percentages, too?"
+        return (*column.spelling.ask, f"units: {mean} where 0.45 means 45%, write it so and draft again")
     if column.spelling.ask:
         return column.spelling.ask
     if column.days is not None and column.spelling.format is not None:
