@@ -13,7 +13,7 @@ import polars as pl
 
 from sfumato.drafting.columns import ColumnFacts
 from sfumato.drafting.infer_formats import spoken
-from sfumato.drafting.table import Related, Repeated, TableFacts
+from sfumato.drafting.table import Related, TableFacts
 from sfumato.errors import count_of
 from sfumato.schema import Role
 from sfumato.schema.answer_codes import maybe_no_answer
@@ -86,23 +86,27 @@ def proposals(facts: Sequence[ColumnFacts], seen: TableFacts, *, key: str = "") 
         ]
     published = {proposal.name for proposal in found if proposal.role not in ("identifier", "other")}
     related: dict[str, list[Related]] = {}
+    said: dict[str, list[str]] = {}
     for pair in seen.related:
-        if {pair.first, pair.second} <= published:
+        known = {pair.first, pair.second} & published
+        if len(known) == 2:
             related.setdefault(pair.second, []).append(pair)
-    repeated = {one.name: one for one in seen.repeated}
-    return [_beside(proposal, related, repeated, seen.unread) for proposal in found]
+        elif known and pair.ways == 2:  # nothing to decide, as long as the other stays unpublished
+            hidden = pair.first if pair.second in known else pair.second
+            said.setdefault(known.pop(), []).append(f"{pair}; {' '.join(hidden.split())} is not published")
+    for one in seen.repeated:
+        said.setdefault(one.name, []).insert(0, str(one))
+    return [_beside(proposal, related, said, seen.unread) for proposal in found]
 
 
 def _beside(
     proposal: Proposal,
     related: Mapping[str, list[Related]],
-    repeated: Mapping[str, Repeated],
+    said: Mapping[str, list[str]],
     unread: Mapping[str, str],
 ) -> Proposal:
     """Add to a proposal what the rows show together."""
-    why, decide = list(proposal.why), list(proposal.decide)
-    if proposal.name in repeated:
-        why.append(str(repeated[proposal.name]))
+    why, decide = [*proposal.why, *said.get(proposal.name, ())], list(proposal.decide)
     if proposal.name in unread:
         why.append(f"not read: {unread[proposal.name]}")
     decide += [f"related: {pair}; {_ALIKE}" for pair in related.get(proposal.name, ())]
@@ -359,6 +363,17 @@ def _maybe_code(column: ColumnFacts) -> tuple[str, ...]:
     return (f'kind: are these codes, such as postcodes? then kind = "nominal" and {mask}, without range and step',)
 
 
+def _maybe_cut_short(column: ColumnFacts, low: Decimal, high: Decimal) -> tuple[str, ...]:
+    """Ask where codes of an area were read as numbers and are of several lengths: they begin with zeros then."""
+    lengths = [end.adjusted() + 1 for end in (low, high)]
+    if not (code_like(column.name) and column.whole and low >= 0 and _YEAR <= lengths[1] and lengths[0] < lengths[1]):
+        return ()
+    return (
+        "kind: are these codes without their leading zeros, as 1067 for 01067? read it as text (dtype=str in pandas)"
+        " and draft again",
+    )
+
+
 def _code(column: ColumnFacts, role: Role) -> Proposal | None:
     assert column.texts is not None
     length = len(column.texts[0])
@@ -387,7 +402,7 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
         lines.append(("thousands", form.thousands, f"{form.thousands!r} between thousands is skipped, where it stands"))
     if form.units:
         lines.append(("units", list(form.units), "signs beside the number are skipped, where they stand"))
-    decide = (*_several_currencies(form), *_maybe_code(column), _RANGE)
+    decide = (*_several_currencies(form), *_maybe_code(column), *_maybe_cut_short(column, low, high), _RANGE)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
 
 

@@ -965,3 +965,22 @@ def test_a_number_in_the_name_of_the_population_is_asked_about(tmp_path, name, s
     PEOPLE.write_csv(path)
     (asked,) = (one.question for one in decisions(draft(path)) if one.topic == "population")
     assert ("has a number: leave out what differs from file to file" in asked) == said
+
+
+def test_columns_that_repeat_each_other_are_named_where_one_is_not_published() -> None:
+    """A code and its town determine each other; as the code was drafted as other, the draft did not say so."""
+    rng = random.Random(1)
+    codes = [rng.randrange(30) for _ in range(400)]
+    frame = pl.DataFrame({"code": [1000 + one * 37 for one in codes], "town": [f"Town{one}" for one in codes]})
+    frame = frame.with_columns(sex=pl.Series([rng.choice("fm") for _ in codes]))
+    table = draft(frame).partition("[attribute.town]")[2].partition("[attribute")[0]
+    assert "# code and town determine each other in nearly all rows; code is not published" in table
+    assert "related:" not in table
+
+
+@pytest.mark.parametrize(("name", "numbers", "said"), [("plz", 10, True), ("plz", 10_000, False), ("wage", 10, False)])
+def test_codes_that_lost_their_leading_zeros_are_asked_about(name, numbers, said) -> None:
+    """Postcodes read as integers or floats were drafted as numbers with a range, and nobody was asked."""
+    cells = pl.Series(name, [numbers + at * 223 % 90_000 for at in range(300)])
+    for held in (cells, cells.cast(pl.Float64), cells.cast(pl.String)):
+        assert ("codes without their leading zeros" in draft(held.to_frame())) == said
