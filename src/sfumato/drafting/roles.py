@@ -19,7 +19,7 @@ from sfumato.schema import Role
 from sfumato.schema.answer_codes import maybe_no_answer
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
-from sfumato.schema.formats import NumberForm
+from sfumato.schema.formats import NumberForm, format_day
 from sfumato.schema.free_text import are_categories, looks_like_free_text, with_given_names
 from sfumato.schema.key_names import addresses, household_like, measure_like, visit_like
 from sfumato.schema.near_values import near_pairs
@@ -194,6 +194,7 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
         return Proposal(column.name, role="other", kind="nominal", why=why, decide=decide)
     doubt = _asked_of_none(column, listed=any(key == "values" for key, _, _ in made.lines))
     doubt += _code_at_an_end(column, *column.numbers) if made.kind == "numeric" and column.numbers else ()
+    doubt += _day_for_none(column)
     # What is not published needs no range, groups or mask. How it is written, and what means that there is no value, is
     # asked: the role may change yet.
     needed = made.decide if role != "other" else ()
@@ -365,13 +366,11 @@ def _maybe_code(column: ColumnFacts) -> tuple[str, ...]:
 
 def _maybe_cut_short(column: ColumnFacts, low: Decimal, high: Decimal) -> tuple[str, ...]:
     """Ask where codes of an area were read as numbers and are of several lengths: they begin with zeros then."""
-    lengths = [end.adjusted() + 1 for end in (low, high)]
-    if not (code_like(column.name) and column.whole and low >= 0 and _YEAR <= lengths[1] and lengths[0] < lengths[1]):
+    shortest, longest = (end.adjusted() + 1 for end in (low, high))
+    if not code_like(column.name) or not column.whole or low < 0 or longest < _YEAR or shortest == longest:
         return ()
-    return (
-        "kind: are these codes without their leading zeros, as 1067 for 01067? read it as text (dtype=str in pandas)"
-        " and draft again",
-    )
+    short = "kind: are these codes without their leading zeros, as 1067 for 01067?"
+    return (f"{short} read the column as text (dtype=str in pandas) and draft again",)
 
 
 def _code(column: ColumnFacts, role: Role) -> Proposal | None:
@@ -404,6 +403,16 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
         lines.append(("units", list(form.units), "signs beside the number are skipped, where they stand"))
     decide = (*_several_currencies(form), *_maybe_code(column), *_maybe_cut_short(column, low, high), _RANGE)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
+
+
+def _day_for_none(column: ColumnFacts) -> tuple[str, ...]:
+    """Ask of a day that programs write where there is none: 1900-01-01, or an end that stands far from all others."""
+    if column.usual_day is None:
+        return ()
+    day, rows = column.usual_day
+    named = f"{format_day(day, column.spelling.format or '%Y-%m-%d')} ({count_of(f'{rows:,}', 'row')})"
+    then = "then add it to `missing`, as the file writes it, and write a range without it"
+    return (f"missing: does {named} say that there is no date? {then}",)
 
 
 def _code_at_an_end(column: ColumnFacts, low: Decimal, high: Decimal) -> tuple[str, ...]:
