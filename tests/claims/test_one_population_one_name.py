@@ -55,7 +55,7 @@ def test_other_people_are_not_asked_about(method, tmp_path):
     sf.publish(table(DELFT), sf.Mondrian(sf.KAnonymity(5)), ledger=book, save_to=tmp_path / "a")
     with warnings.catch_warnings():
         warnings.simplefilter("error", sf.errors.PublicationWarning)
-        for name in ("labpeople", "Clinic Delft 2024"):
+        for name in ("labpeople", "Clinic Breda 2025"):
             sf.publish(table(name), method, ledger=book)
 
 
@@ -78,6 +78,17 @@ def test_the_command_warns_for_every_kind_and_offers_no_other_people(tmp_path):
         assert "labpeople" not in said
 
 
+@pytest.mark.parametrize("method", [sf.Mondrian(sf.KAnonymity(5)), sf.NoisyTable(1)], ids=["checked", "proved"])
+def test_names_of_two_months_are_asked_about(method, tmp_path):
+    """claims_2024_01 and claims_2024_02, names of files, were two populations, and nothing was said."""
+    book = tmp_path / "ledger.db"
+    sf.publish(table("claims_2024_01"), method, ledger=book)
+    with pytest.warns(sf.errors.PublicationWarning, match="also has a population claims-2024-01, similar to claims"):
+        sf.publish(table("claims_2024_02"), method, ledger=book)
+    sf.Ledger(book).limit("claims_2024_03", 5)  # somebody said that it is one of its own
+    assert sf.Ledger(book).name_warnings("claims_2024_03") == []
+
+
 def test_a_name_in_another_script_has_no_budget_of_its_own(tmp_path):
     """With a Cyrillic letter for a Latin one the same people had a second budget."""
     book = sf.Ledger(tmp_path / "ledger.db")
@@ -93,6 +104,7 @@ def test_near_names_by_hand():
     for name, near in {
         "delft-clinic": ["clinic-delft-2025", "clinic-delft-2024"],
         "clinik-delft-2025": ["clinic-delft-2025"],
+        "clinic-delft-2023": ["clinic-delft-2025", "clinic-delft-2024"],
         "hospital": [],
         "people": [],
         "2025": ["clinic-delft-2025"],

@@ -111,6 +111,28 @@ def test_amounts_in_two_currencies_are_named(units, asked, tmp_path):
     assert named(one) == []  # declared, but only one of them occurs
 
 
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_shares_beside_percentages_are_named(every, tmp_path):
+    """45% and 0.45 in one column were read as two numbers a hundredfold apart, and nobody was asked or told."""
+    cells = [f"{5 + at % 90}%" if at % every == 0 else f"{(5 + at % 90) / 100}" for at in range(200)]
+    pl.DataFrame({"share": cells}).write_csv(tmp_path / "t.csv")
+    marked = -(-200 // every)
+    said = f"% stands beside the number in {marked} rows and not in {200 - marked} rows: are those percentages, too?"
+    assert (said in sf.draft(tmp_path / "t.csv")) == (every > 1)
+    read = number(cells, units=["%"])
+    assert named(read) == (["attribute.seen"] if every > 1 else [])
+    said = [one for one in read.doubts.remarks() if "numbers without it" in one.rule]
+    assert [one.hint.partition(";")[0] for one in said] == [f"{200 - marked} rows have no %, {marked} have one"][
+        : every - 1
+    ]
+    assert not any(any(map(str.isdigit, one.rule.replace("0.45", "").replace("45%", ""))) for one in said)
+
+
+def test_a_bare_number_beside_an_amount_of_money_is_not_named():
+    assert named(number(["$64,300", "64300"] * 30, units=["$"], thousands=",")) == ["attribute.seen"]  # of the comma
+    assert "without" not in str(number(["$64", "64"] * 30, units=["$"]).doubts.unclear())
+
+
 def test_only_signs_that_stand_beside_an_amount_count():
     assert named(number(["C$ 5", "C$ 6"] * 30, units=["$", "C$"])) == []
     assert named(number(["USD 5", "EUR 6"] * 30, units=["$", "USD", "€", "EUR"])) == ["attribute.seen"]

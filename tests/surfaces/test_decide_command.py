@@ -116,7 +116,7 @@ COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
         (DRAFTED, ["0", "-1", "everybody", "s"], {}, "row", 2),
         (KEYED, ["", "", "", ""], {"person": "mrn"}, "person", 1),  # by a key that is still a question
         (KEYED, ["", "yes"], {"person": "mrn"}, "person", 0),
-        (KEYED, ["", "rows"], {}, "row", 0),
+        (KEYED, ["", "rows"], {"not_person": ["mrn"]}, "row", 0),
         (KEYED, ["", "6"], {"rows_per_person": 6}, "person", 0),  # a number says that no column is the key
         (KEYED, ["s", "6"], {"rows_per_person": 6}, "person", 0),
         (KEYED, ["all", "no", "no", "no"], {"person": "mrn"}, "person", 1),
@@ -138,7 +138,7 @@ COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
         (HOMES, ["1", "home id"], {"person": "home id", "rows_per_person": 1}, "person", 0),
         (HOMES, ["1", "nobody", "s"], {"rows_per_person": 1}, "row", 1),
         (HOMES, ["s", "person", "s"], {}, "row", 2),
-        (HOMES, ["1", "household"], {}, "row", 0),
+        (HOMES, ["1", "household"], {"not_person": ["home id"]}, "row", 0),
         (COUNTED, ["1", "person"], {"rows_per_person": 1, "not_person": ["n"]}, "person", 0),
     ],
 )
@@ -152,6 +152,74 @@ def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft,
     assert Schema.parse(found).unit == unit
     asked_of_key = any(question.startswith("person:") for question in found.get("decide", []))
     assert Schema.parse(found).person_in_question == ("person" in found and asked_of_key)
+
+
+NAMED = """name = "t"
+person = "Nº socio"
+decide = ["person: does Nº socio say who a row is about?"]
+[attribute."Nº socio"]
+role = "identifier"
+[attribute.Nombre]
+role = "sensitive"
+values = ["Ana"]
+[attribute.born]
+role = "quasi"
+kind = "date"
+range = ["1950-01-01", "2000-01-01"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "person", "left"),
+    [
+        ('["Nº socio", "Nombre"]', ["Nº socio", "Nombre"], 0),
+        ("Nº socio, Nombre,born", ["Nº socio", "Nombre", "born"], 0),
+        ('"Nombre"', "Nombre", 0),
+        ("Nº socio, nobody", "Nº socio", 1),
+        ('["Nº socio", 1]', "Nº socio", 1),
+        ("[]", "Nº socio", 1),
+    ],
+)
+def test_a_key_of_several_columns_is_an_answer(schema, monkeypatch, capsys, typed, person, left):
+    """Every spelling of a key of two columns was refused, although the file may hold one."""
+    schema.write_text(NAMED, "utf-8")
+    _, said, text = asked(schema, monkeypatch, capsys, typed)
+    found = tomllib.loads(text)
+    assert (found["person"], len(found.get("decide", []))) == (person, left)
+    assert found["attribute"]["born"]["role"] == "quasi"
+    assert (found["attribute"]["Nombre"]["role"] == "identifier") == (left == 0)
+    assert "several that say it together with commas between them" in " ".join(said.out.split())
+    Schema.parse(found)
+
+
+@pytest.mark.parametrize("names", [("Client name", "Partner name"), ("Client name",), ("patient_id",), ("hh_id",)])
+def test_rows_that_nobody_can_tell_apart_are_published_as_rows(tmp_path, monkeypatch, capsys, names):
+    """`rows` was offered where nobody knows who a row is about, and check and publish then refused the table."""
+    data, path = tmp_path / "debts.csv", tmp_path / "s.toml"
+    rows = {name: [f"A{(at * 7 + place) % 60}" for at in range(150)] for place, name in enumerate(names)}
+    debts = {
+        "age": [20 + at * 11 % 40 for at in range(150)],
+        "reason": [("loss", "illness")[at % 2] for at in range(150)],
+    }
+    pl.DataFrame({**rows, **debts}).write_csv(data)
+    exit_of("draft", data, "-o", path)
+    kept = [""] if "person" in tomllib.loads(path.read_text("utf-8")) else []
+    asked(path, monkeypatch, capsys, "debts", *kept, "rows", *[""] * 20)
+    text = path.read_text("utf-8")
+    assert Schema.parse(tomllib.loads(text)).unit == "row"
+    assert exit_of("publish", "mondrian", data, path, "-o", tmp_path / "out", "--k", "5", "--undecided") == 0
+    path.write_text("\n".join(line for line in text.splitlines() if not line.startswith("not_person")), "utf-8")
+    assert exit_of("check", data, path) != 0
+    assert "or that nobody knows whom: promises then speak of rows" in " ".join(capsys.readouterr().out.split())
+
+
+def test_names_with_commas_are_cut_apart_only_in_a_list(schema, monkeypatch, capsys):
+    """A comma in the name of a column would make two names of it."""
+    text = NAMED.replace("Nombre", '"name, first"')
+    for typed, person in (("Nº socio, born", "Nº socio"), ('["Nº socio", "name, first"]', ["Nº socio", "name, first"])):
+        schema.write_text(text, "utf-8")
+        _, _, after = asked(schema, monkeypatch, capsys, typed)
+        assert tomllib.loads(after)["person"] == person
 
 
 @pytest.mark.parametrize("name", ["aantal", "total"])

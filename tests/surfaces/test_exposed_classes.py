@@ -461,9 +461,22 @@ def test_codes_for_no_answer_that_are_listed_as_values_are_named(tmp_path, codes
     release = sf.publish(sf.read(pl.DataFrame(rows), schema), sf.Mondrian(asked))
     release.save(tmp_path / "out", format="csv")
     for stated in (release.warnings(), sf.verify(tmp_path / "out").notes):
-        (found,) = (one for one in stated if "codes for no answer" in one)
-        assert "are codes, everyone whose illness is known has the same in 1 of 2 classes" in found
-    assert any("values of illness that may be codes for no answer" in one for one in release.claim.silent_on)
+        (found,) = (one for one in stated if "may mean no answer" in one)
+        assert "do mean that, everyone whose illness is known has the same in 1 of 2 classes" in found
+    assert any("values of illness that may mean no answer" in one for one in release.claim.silent_on)
+
+
+def test_a_refusal_among_the_values_is_not_called_a_code() -> None:
+    """Of the value `refused` it was said that it may be a code for no answer, as 9 above 1 to 3 may be."""
+    found = {}
+    for listed in (["flu", "gout", "refused"], ["1", "2", "3", "9", "refused"]):
+        schema = sf.Schema.parse(tomllib.loads(SCHEMA.replace('["flu", "gout", "none"]', json.dumps(listed))))
+        found[len(listed)] = [one.rule for one in schema.remarks() if "may" in one.rule]
+    assert [one.partition(";")[0] for one in found[3]] == [
+        "1 listed value may say that an answer was refused or is not known"
+    ]
+    assert len(found[5]) == 2
+    assert found[5][0].startswith("1 listed value may be a code for no answer")
 
 
 def test_a_list_of_values_is_searched_for_none_once_for_each_use(tmp_path, monkeypatch) -> None:

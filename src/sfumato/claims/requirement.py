@@ -340,8 +340,8 @@ def requirement_notes(requirement: Requirement, schema: Schema) -> tuple[str, ..
             )
         if unsure := ", ".join(attribute.name for attribute in schema.sensitive if attribute.unsure_codes):
             notes.append(
-                f"values of {unsure} that may be codes for no answer, as 9 above 1 to 3 may be: each counts as a value "
-                "of its own"
+                f"values of {unsure} that may mean no answer, as 9 above 1 to 3 or a refusal may: each counts as a "
+                "value of its own"
             )
         if any(attribute.kind == "nominal" for attribute in schema.sensitive):
             notes.append("values that mean nearly the same: each value that the schema lists counts as a different one")

@@ -23,11 +23,12 @@ from sfumato.counts.row_groups import AGREE, LOOKED_AT, FirstRows, RowGroups, fi
 from sfumato.errors import Problem, count_of
 from sfumato.io.source import Source
 from sfumato.schema import Schema
-from sfumato.schema.word_hints import AGE_WORDS, BIRTH_WORDS, tokens
+from sfumato.schema.word_hints import AGE_WORDS, BIRTH_WORDS, SEX_WORDS, tokens
 
 _DIFFERENT, _MIXED, _MIXED_SHARE = 2, 5, 0.01  # columns that differ; keys, or their share, that cannot be mistakes
 _YEAR = r"^(?:\d{1,2}[-/. ]){0,2}((?:19|20)\d\d)(?:[-/. T]|$)"
 _DAY_FIRST = r"^(\d{1,2})[-/. ]+(\d{1,2})[-/. ]+(\d{4})\b"
+_PARTED = 0.2  # share of the keys that repeat, from which on they are those of families, or names that people share
 _YEARS = 10  # that the ages of one person may be apart in a file without days
 
 
@@ -69,6 +70,30 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     )
     hint = 'give each person a key of their own; a key that repeats in each place needs both, person = ["place", "key"]'
     return [Problem(", ".join(schema.person), rule, hint, count=number)]
+
+
+def parting_columns(source: Source, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return for each column that may be a key the dates of birth and sexes in which many of its values differ.
+
+    Such a column is no key of people. A slip of the pen parts few values, and a sex is compared by its first letter:
+    `M` is `man`.
+    """
+    told = [name for name in source.columns if name not in keys and tokens(name) & (BIRTH_WORDS | SEX_WORDS)]
+    rows = first_rows(source, told, keys)
+    if rows is None:
+        return {}
+    found = {}
+    for key in (name for name in keys if name in rows.codes):
+        groups, parting = RowGroups.of(rows.codes[key]), []
+        for name in told:
+            text = rows.texts[name]
+            text = text if tokens(name) & BIRTH_WORDS else text.str.slice(0, 1).str.to_lowercase()
+            apart = int((_known_spread(groups, text) > 0).sum()) if len(groups.sizes) else 0
+            if apart >= _MIXED and apart > _PARTED * len(groups.sizes):
+                parting.append(name)
+        if parting:
+            found[key] = tuple(parting)
+    return found
 
 
 def _known_spread(groups: RowGroups, text: pl.Series) -> np.ndarray:

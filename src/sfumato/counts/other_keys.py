@@ -195,6 +195,7 @@ def repeated_keys(source: Source, schema: Schema, known_rows: dict[str, int], ro
                 f"rows_per_person is {schema.rows_per_person}{undecided}"
             )
             hint = key_hint([column], published=known in schema.published)
+            hint += "" if schema.rows_stated else ", or that nobody knows whom: promises then speak of rows"
             problems.append(Problem(known.where if known is not None else column, rule, hint, rows=most))
     return problems or agreeing_columns(rows, schema, sorted(unknown, key=lambda name: not people_word(name)))
 

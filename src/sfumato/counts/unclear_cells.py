@@ -9,6 +9,7 @@ Checked   tests/claims/test_unclear_cells.py::test_dates_that_nothing_settles_ar
           tests/claims/test_unclear_cells.py::test_points_that_mark_decimals_or_thousands_are_named
           tests/claims/test_unclear_cells.py::test_amounts_in_two_currencies_are_named
           tests/claims/test_unclear_cells.py::test_numbers_with_labels_are_named
+          tests/claims/test_unclear_cells.py::test_shares_beside_percentages_are_named
 Silent on which reading is right: the schema declares one, and whoever made the file knows; on columns whose first
           20,000 rows hold no doubtful cell.
 """
@@ -21,12 +22,13 @@ from typing import Any
 import polars as pl
 
 from sfumato.counts.row_groups import FIRST_ROWS  # raise the question; all rows settle it
-from sfumato.errors import Problem
+from sfumato.errors import Problem, count_of
 from sfumato.io.decode_cell import missing_numbers
+from sfumato.io.frames import ROWS
 from sfumato.io.source import Source
 from sfumato.schema import Attribute, Days, Edges, Grid, Schema
 from sfumato.schema.domain import decimal_text
-from sfumato.schema.formats import NumberForm, parse_day
+from sfumato.schema.formats import PERCENT, NumberForm, parse_day
 
 
 def unclear_cells(source: Source, schema: Schema) -> list[Problem]:
@@ -37,7 +39,7 @@ def unclear_cells(source: Source, schema: Schema) -> list[Problem]:
             if all(_open(_texts(source, attribute, most), declared, other) for most in (FIRST_ROWS, None)):
                 found.append(Problem(attribute.where, rule, _ASK))
                 break
-        found += _currencies(source, attribute) + _labelled(source, attribute)
+        found += _currencies(source, attribute) + _shares(source, attribute) + _labelled(source, attribute)
     return found
 
 
@@ -90,6 +92,37 @@ def _labelled(source: Source, attribute: Attribute) -> list[Problem]:
     rule = f"{len(left)} {has} in the file, which {be} not read"
     hint = "read the labels: numbers that stand for no answer belong in `missing`"
     return [Problem(attribute.where, rule, hint, count=len(left), values=left)]
+
+
+def _shares(source: Source, attribute: Attribute) -> list[Problem]:
+    """Return a problem where some numbers have the declared % beside them and some do not: 45% and 0.45."""
+    if not isinstance(attribute.domain, Grid | Edges):
+        return []
+    marked, bare = percent_rows(source, attribute.column_name, attribute.numbers)
+    if not marked or not bare:
+        return []
+    # The rule becomes a note of the release: numbers of rows are for the steward's eyes.
+    rule = "has numbers with % and numbers without it, and all are read as percentages: 0.45 is not 45%"
+    hint = (
+        f"{count_of(f'{bare:,}', 'row has', 'rows have')} no %, {marked:,} have one; where those without are shares, "
+    )
+    return [Problem(attribute.where, rule, f"{hint}write them as percentages", rows=bare)]
+
+
+def percent_rows(source: Source, column: str, form: NumberForm) -> tuple[int, int]:
+    """Return in how many rows of a column a % stands beside the number, and in how many it does not."""
+    frame = source.scan([column])
+    if PERCENT not in form.units or source.types(frame)[column] != pl.String or source.exact(column):
+        return 0, 0
+    text = pl.col(column).str.strip_chars()
+    number, marked = text.str.contains(f"^(?:{form.regex})$"), text.str.contains(PERCENT, literal=True)
+    rows = pl.col(ROWS) if source.grouped else pl.lit(1)
+    found = source.collect(
+        frame.select(
+            rows.filter(number & here).sum().alias(name) for name, here in (("marked", marked), ("bare", ~marked))
+        )
+    ).row(0)
+    return int(found[0] or 0), int(found[1] or 0)
 
 
 _ASK = "ask the people who made the file; what the schema declares is what is published"

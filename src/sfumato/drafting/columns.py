@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.counts.unclear_cells import percent_rows
 from sfumato.drafting.infer_formats import (
     PLAIN,
     Spelling,
@@ -35,10 +36,17 @@ from sfumato.schema.answer_codes import maybe_no_answer
 from sfumato.schema.attribute import KNOWN, MISSING
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
+from sfumato.schema.formats import PERCENT
 from sfumato.schema.tree import ROOT
 from sfumato.schema.word_hints import NO_VALUE, answers_like_none, meaning_none, means_none
 
 LISTED = 10_000  # distinct values looked at one by one
+_NO_DAYS = {  # that programs write where there is none: the first days of their calendars, and ends of centuries
+    *(dt.date(year, 1, 1) for year in (1, 1753, 1800, 1900, 1901, 1970)),
+    *(dt.date(1899, 12, day) for day in (30, 31)),
+    *(dt.date(year, 12, 31) for year in (2099, 2100, 2999, 9998)),
+}
+_DAYS, _OFTEN, _FAR = 5, 3, 4  # days that can tell; times as frequent as any other; a quarter of what the others span
 _OTHERS = 50  # distinct texts among numbers that are looked at
 
 
@@ -50,7 +58,8 @@ class ColumnFacts:
     may be none as well, and for the values beside them are not taken for it; `rows_of` says how many rows have a text
     of either. `unread` are the texts that are no days or numbers in a column of these. `lost_digits` counts cells that
     are floats of 2^53 or more: such a column cannot be read as codes, so nothing else is said of it. `labels` are those
-    that the file gives to single numbers.
+    that the file gives to single numbers; `percent` are the rows with a % beside the number and those without, where
+    some cells have one; `usual_day` is a day that may stand for none, with its rows.
     """
 
     name: str
@@ -65,8 +74,10 @@ class ColumnFacts:
     numbers: tuple[Decimal, Decimal] | None = None
     whole: bool = False
     days: tuple[dt.date, dt.date] | None = None
+    usual_day: tuple[dt.date, int] | None = None
     plain: bool = True
     lost_digits: int = 0
+    percent: tuple[int, int] = (0, 0)
     unread: tuple[str, ...] = field(default=(), repr=False)
     spelling: Spelling = PLAIN
     labels: ScaleLabels = NO_LABELS
@@ -93,6 +104,13 @@ def column_facts(source: Source, written: Mapping[str, Spelling] | None = None) 
     listed = {one.name: one.texts for one in found if one.texts is not None and one.name not in said}
     shared = codes_of_questions(listed)
     found = [_without_codes(one, shared[one.name]) if one.name in shared else one for one in found]
+    found = [
+        replace(one, percent=percent_rows(source, one.name, form))
+        if PERCENT in (form := one.spelling.numbers).units
+        else one
+        for one in found
+    ]
+    found = [one if one.days is None else replace(one, usual_day=_usual_day(source, one)) for one in found]
     doubtful = {one.name: [*one.no_value, *one.answers] for one in found if one.no_value or one.answers}
     rows = _rows_of(source, doubtful)
     return [replace(one, rows_of=rows[one.name]) if one.name in rows else one for one in found]
@@ -112,6 +130,41 @@ def _rows_of(source: Source, texts: Mapping[str, Sequence[str]]) -> dict[str, di
         for (name, text, _), rows in zip(cells, counted.row(0), strict=True):
             found[name][text] = int(rows or 0)
     return found
+
+
+def _usual_day(source: Source, column: ColumnFacts) -> tuple[dt.date, int] | None:
+    """Return a day that may stand for none, with its rows: one that programs write so, or an end far from the others.
+
+    A day that programs write is one if it is the first or the last of the column, or far more frequent than any other.
+    Any other end has to be far more frequent, and far from the next day as well.
+    """
+    form = column.spelling.format
+    if form is not None and "%d" not in form:
+        return None
+    frame = source.scan([column.name])
+    dtype = source.types(frame)[column.name]
+    if isinstance(dtype, pl.Date | pl.Datetime):
+        day = pl.col(column.name).dt.date()
+    else:
+        text = cell_text(column.name, dtype)
+        iso = days_in(text.str.slice(0, 10), None)
+        day = (
+            iso
+            if form is None
+            else pl.coalesce(days_in(text, form), pl.when(text.is_in([*column.spelling.typed])).then(iso))
+        )
+    weight = pl.col(ROWS).sum() if source.grouped else pl.len()
+    counted = source.collect(frame.group_by(day.alias("day")).agg(weight.alias("n")).drop_nulls().sort("day"))
+    days, rows = counted["day"].to_list(), counted["n"].to_list()
+    if len(days) < _DAYS:
+        return None
+    top, second = sorted(rows)[:-3:-1]
+    for at, near, other in ((0, 1, -1), (-1, -2, 0)):
+        apart, span = abs(days[at] - days[near]), abs(days[near] - days[other])
+        if days[at] in _NO_DAYS or (rows[at] == top >= _OFTEN * second and _FAR * apart > span):
+            return days[at], int(rows[at])
+    usual = rows.index(top)
+    return (days[usual], int(top)) if days[usual] in _NO_DAYS and top >= _OFTEN * second else None
 
 
 def _has_text(name: str, dtype: pl.DataType, texts: Sequence[str]) -> list[tuple[str, pl.Expr]]:

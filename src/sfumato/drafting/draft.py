@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from sfumato.counts.mixed_keys import parting_columns
 from sfumato.counts.stray_rows import MERGED, header_problems
 from sfumato.counts.suspected_keys import SAME_PERSON, UNLIKE, shares_alike
 from sfumato.drafting.columns import ColumnFacts, cell_text, column_facts
@@ -86,7 +87,7 @@ def toml_text(
         '# source = "data" marks what was read off the file: fine for k, l and t. Differentially private methods\n'
         '# refuse it until a person has put in publicly known bounds or values and written source = "public".'
     )
-    asked = _of_the_table(seen, person, _other_units(proposals), counting, repeating)
+    asked = _of_the_table(name, seen, person, _other_units(proposals), counting, repeating)
     parts = [
         head,
         f"name = {_quoted(name)}",
@@ -121,12 +122,19 @@ def _two_people(proposals: Sequence[Proposal]) -> list[str]:
 
 
 def _of_the_table(
-    seen: TableFacts, person: str, units: Sequence[str], counting: Sequence[str], repeating: Sequence[Repeated]
+    name: str,
+    seen: TableFacts,
+    person: str,
+    units: Sequence[str],
+    counting: Sequence[str],
+    repeating: Sequence[Repeated],
 ) -> tuple[str, ...]:
     known = next((one for one in seen.repeated if one.name == person), None)
     repeats = f" {person} repeats: {count_of(known.values, 'value')}, up to {known.most} rows each" if known else ""
+    dated = "; the proposed one has a number: leave out what differs from file to file, such as a date"
+    numbered = dated if any(map(str.isdigit, name)) else ""
     asked = [
-        "population: who are the rows about? every table about the same people needs the same name",
+        f"population: who are the rows about? every table about the same people needs the same name{numbered}",
     ]
     if not person:
         asked += [WHO + repeat_like_keys(repeating), *units, *map(ask_counts, counting)]
@@ -276,12 +284,14 @@ def look_at(
         raise ReadError(nobody)
     facts = column_facts(source, written)
     seen = table_facts(source, facts)
+    apart = parting_columns(source, [one.name for one in seen.repeated])
+    seen = replace(seen, repeated=tuple(replace(one, apart=apart.get(one.name, ())) for one in seen.repeated))
     counting = [one.name for one in facts if _named_like_counts(one) and _whole(one)]
     named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
     person = _person(source, facts, seen, [proposal.name for proposal in named if proposal.role == "quasi"])
     if any(one.name == person and one.role in ("sensitive", "target") for one in named):
         named = [proposal for proposal in proposals(facts, seen, key=person) if proposal.name.strip()]
-    also = [one for one in seen.repeated if key_like(one.name) or visit_like(one.name)]
+    also = [one for one in seen.repeated if key_like(one.name) or visit_like(one.name) or _few_each(one, facts)]
     also += _unlisted_keys(source, facts, {one.name for one in named if one.role == "other" and not one.lines})
     if not named:
         raise refused(
@@ -422,12 +432,17 @@ def _of_a_person(facts: Sequence[ColumnFacts], seen: TableFacts) -> list[Repeate
     """Return the identifiers that seem to say whom a row is about.
 
     They have a few rows for each of their values, and nearly every row has one: what hardly any row has names somebody
-    else, such as who reported it.
+    else, such as who reported it. Rows of one value are not of several dates of birth or sexes, as those of a family
+    or a common name are.
     """
-    filled = {column.name: column.rows - column.blank for column in facts}
     unfit = {column.name for column in facts if column.lost_digits or column.blank > _BLANK * column.rows}
-    likely = [one for one in seen.repeated if filled[one.name] < _ROWS_EACH * one.values and one.name not in unfit]
+    likely = [one for one in seen.repeated if _few_each(one, facts) and not one.apart and one.name not in unfit]
     return [one for one in likely if not household_like(one.name)]
+
+
+def _few_each(one: Repeated, facts: Sequence[ColumnFacts]) -> bool:
+    """Whether an identifier has few rows a value: its table is refused until somebody says whom it identifies."""
+    return any(column.rows - column.blank < _ROWS_EACH * one.values for column in facts if column.name == one.name)
 
 
 def _read_as(source: Source, *, unnamed: int) -> str:

@@ -13,13 +13,13 @@ import polars as pl
 
 from sfumato.drafting.columns import ColumnFacts
 from sfumato.drafting.infer_formats import spoken
-from sfumato.drafting.table import Related, Repeated, TableFacts
+from sfumato.drafting.table import Related, TableFacts
 from sfumato.errors import count_of
 from sfumato.schema import Role
 from sfumato.schema.answer_codes import maybe_no_answer
 from sfumato.schema.checks import plain_spelling
 from sfumato.schema.domain import decimal_or_none
-from sfumato.schema.formats import NumberForm
+from sfumato.schema.formats import NumberForm, format_day
 from sfumato.schema.free_text import are_categories, looks_like_free_text, with_given_names
 from sfumato.schema.key_names import addresses, household_like, measure_like, visit_like
 from sfumato.schema.near_values import near_pairs
@@ -87,23 +87,27 @@ def proposals(facts: Sequence[ColumnFacts], seen: TableFacts, *, key: str = "") 
         ]
     published = {proposal.name for proposal in found if proposal.role not in ("identifier", "other")}
     related: dict[str, list[Related]] = {}
+    said: dict[str, list[str]] = {}
     for pair in seen.related:
-        if {pair.first, pair.second} <= published:
+        known = {pair.first, pair.second} & published
+        if len(known) == 2:
             related.setdefault(pair.second, []).append(pair)
-    repeated = {one.name: one for one in seen.repeated}
-    return [_beside(proposal, related, repeated, seen.unread) for proposal in found]
+        elif known and pair.ways == 2:  # nothing to decide, as long as the other stays unpublished
+            hidden = pair.first if pair.second in known else pair.second
+            said.setdefault(known.pop(), []).append(f"{pair}; {' '.join(hidden.split())} is not published")
+    for one in seen.repeated:
+        said.setdefault(one.name, []).insert(0, str(one))
+    return [_beside(proposal, related, said, seen.unread) for proposal in found]
 
 
 def _beside(
     proposal: Proposal,
     related: Mapping[str, list[Related]],
-    repeated: Mapping[str, Repeated],
+    said: Mapping[str, list[str]],
     unread: Mapping[str, str],
 ) -> Proposal:
     """Add to a proposal what the rows show together."""
-    why, decide = list(proposal.why), list(proposal.decide)
-    if proposal.name in repeated:
-        why.append(str(repeated[proposal.name]))
+    why, decide = [*proposal.why, *said.get(proposal.name, ())], list(proposal.decide)
     if proposal.name in unread:
         why.append(f"not read: {unread[proposal.name]}")
     decide += [f"related: {pair}; {_ALIKE}" for pair in related.get(proposal.name, ())]
@@ -192,6 +196,7 @@ def proposed(column: ColumnFacts, role: Role) -> Proposal:
     doubt = _asked_of_none(column, listed=any(key == "values" for key, _, _ in made.lines))
     doubt += _asked_of_labels(column, listed=any(key == "values" for key, _, _ in made.lines))
     doubt += _code_at_an_end(column, *column.numbers) if made.kind == "numeric" and column.numbers else ()
+    doubt += _day_for_none(column)
     # What is not published needs no range, groups or mask. How it is written, and what means that there is no value, is
     # asked: the role may change yet.
     needed = made.decide if role != "other" else ()
@@ -244,6 +249,10 @@ def _texts_named(column: ColumnFacts, texts: Sequence[str]) -> str:
 
 def _spelling(column: ColumnFacts) -> tuple[str, ...]:
     """Ask whether days and numbers were understood, where they are not written as 2024-05-31 and 1234.5."""
+    if all(column.percent):
+        marked, bare = (count_of(f"{rows:,}", "row") for rows in column.percent)
+        mean = f"% stands beside the number in {marked} and not in {bare}: are those percentages, too?"
+        return (*column.spelling.ask, f"units: {mean} where 0.45 means 45%, write it so and draft again")
     if column.spelling.ask:
         return column.spelling.ask
     if column.days is not None and column.spelling.format is not None:
@@ -369,6 +378,15 @@ def _maybe_code(column: ColumnFacts) -> tuple[str, ...]:
     return (f'kind: are these codes, such as postcodes? then kind = "nominal" and {mask}, without range and step',)
 
 
+def _maybe_cut_short(column: ColumnFacts, low: Decimal, high: Decimal) -> tuple[str, ...]:
+    """Ask where codes of an area were read as numbers and are of several lengths: they begin with zeros then."""
+    shortest, longest = (end.adjusted() + 1 for end in (low, high))
+    if not code_like(column.name) or not column.whole or low < 0 or longest < _YEAR or shortest == longest:
+        return ()
+    short = "kind: are these codes without their leading zeros, as 1067 for 01067?"
+    return (f"{short} read the column as text (dtype=str in pandas) and draft again",)
+
+
 def _code(column: ColumnFacts, role: Role) -> Proposal | None:
     assert column.texts is not None
     length = len(column.texts[0])
@@ -397,8 +415,18 @@ def _numeric(column: ColumnFacts, role: Role, low: Decimal, high: Decimal) -> Pr
         lines.append(("thousands", form.thousands, f"{form.thousands!r} between thousands is skipped, where it stands"))
     if form.units:
         lines.append(("units", list(form.units), "signs beside the number are skipped, where they stand"))
-    decide = (*_several_currencies(form), *_maybe_code(column), _RANGE)
+    decide = (*_several_currencies(form), *_maybe_code(column), *_maybe_cut_short(column, low, high), _RANGE)
     return Proposal(column.name, role=role, kind="numeric", lines=(*lines, *_missing(column)), decide=decide)
+
+
+def _day_for_none(column: ColumnFacts) -> tuple[str, ...]:
+    """Ask of a day that programs write where there is none: 1900-01-01, or an end that stands far from all others."""
+    if column.usual_day is None:
+        return ()
+    day, rows = column.usual_day
+    named = f"{format_day(day, column.spelling.format or '%Y-%m-%d')} ({count_of(f'{rows:,}', 'row')})"
+    then = "then add it to `missing`, as the file writes it, and write a range without it"
+    return (f"missing: does {named} say that there is no date? {then}",)
 
 
 def _code_at_an_end(column: ColumnFacts, low: Decimal, high: Decimal) -> tuple[str, ...]:

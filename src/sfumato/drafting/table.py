@@ -33,12 +33,13 @@ _IDENTIFIERS = 50
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """An identifier that stands in several rows."""
+    """An identifier that stands in several rows; in the columns of `apart` they differ as those of several people."""
 
     name: str
     _: KW_ONLY
     values: int
     most: int
+    apart: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{_shown(self.name)}: {count_of(self.values, 'value')}, up to {count_of(self.most, 'row')} each"

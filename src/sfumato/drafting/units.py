@@ -18,8 +18,10 @@ from sfumato.errors import ParameterError, count_of
 UnitQuestion = Literal["who", "visits", "household", "two people", "counts", "kept", "key"]
 _TOPICS = ("person", "rows_per_person")
 _ELSE = "else not_person = "
-_NAMED = 5  # further columns that a question names
-_HOUSEHOLDS = " names households"
+_NAMED, _APART = 5, 2  # further columns that a question names, and those in which the rows of each differ
+_HOUSEHOLDS, _VISITS = " names households", " names visits"
+_ASKS_OF_ROWS: tuple[UnitQuestion, ...] = ("who", "visits", "household", "kept", "key")
+_SEVERAL = " (several that say it together with commas between them)"
 
 WHO = (
     "rows_per_person: who is a row about? 1 if each row is a different person, m if nobody has more than m rows, the "
@@ -33,13 +35,16 @@ _BEGINS: dict[UnitQuestion, str] = {
     "kept": "are all rows of a person kept",
 }
 _TAKES: dict[UnitQuestion, str] = {
-    "who": "1, a larger number of rows, the name of a column, or rows",
-    "visits": "no, the most rows that a person has, the column that says who a row is about, or rows if nobody knows",
-    "household": "person, household, the most rows that a person has, or the column that says who a row is about",
+    "who": f"1, a larger number of rows, the name of a column{_SEVERAL}, or rows",
+    "visits": f"no, the most rows that a person has, the column that says who a row is about{_SEVERAL}, or rows if "
+    "nobody knows",
+    "household": "person, household, the most rows that a person has, or the column that says who a row is about"
+    f"{_SEVERAL}",
     "two people": "no if a row is about one person alone, or rows if rows are not people",
     "counts": "person if each row is one person, or no if rows are not people and the column counts something else",
     "kept": "all, or the most rows of a person that are kept",
-    "key": "yes, another column, the most rows that a person has where no column says who, or rows if nobody knows",
+    "key": f"yes, another column{_SEVERAL}, the most rows that a person has where no column says who, or rows if "
+    "nobody knows",
 }
 
 
@@ -50,7 +55,7 @@ def ask_households(name: str) -> str:
 
 def ask_visits(name: str) -> str:
     """Ask whether people come back where a column names visits."""
-    return f"rows_per_person: {_BEGINS['visits']} {name} names visits"
+    return f"rows_per_person: {_BEGINS['visits']} {name}{_VISITS}"
 
 
 def ask_two_people(one: str, other: str) -> str:
@@ -78,11 +83,21 @@ def ask_key(name: str) -> str:
 def repeat_like_keys(columns: Sequence[Repeated], *, beside: str = "") -> str:
     """Name columns that repeat like a key of people, for whoever is asked who a row is about; `beside` is proposed."""
     named = [
-        f"{' '.join(one.name.split())} ({count_of(one.values, 'value')}, up to {count_of(one.most, 'row')} each)"
+        f"{' '.join(one.name.split())} ({count_of(one.values, 'value')}, up to {count_of(one.most, 'row')} each"
+        f"{_apart(one)})"
         for one in columns[:_NAMED]
     ]
     named += [f"{len(columns) - _NAMED} more"] if len(columns) > _NAMED else []
     return f"; {'other ' if beside else ''}columns that repeat like a key: {', '.join(named)}" if named else ""
+
+
+def _apart(one: Repeated) -> str:
+    """Say that the rows of a value are of several people, whom only a column beside it tells apart."""
+    return (
+        f", of several people by {' and '.join(' '.join(name.split()) for name in one.apart[:_APART])}"
+        if one.apart
+        else ""
+    )
 
 
 def unit_question(decision: Decision, held: Mapping[str, Any]) -> UnitQuestion | None:
@@ -106,8 +121,9 @@ def unit_answers(kind: UnitQuestion) -> str:
 def with_unit(text: str, decision: Decision, unit: str) -> str:
     """Return the file with an answer to a question about who a row is about; what is no answer to it is refused.
 
-    `rows` says that rows are not people, or that nobody knows: promises then speak of rows. It does not say whether a
-    column counts people. Nothing is assumed: only where a key is known does an empty answer keep the rows that the file
+    `rows` says that rows are not people, or that nobody knows: promises then speak of rows, and `not_person` names the
+    columns that repeat like a key, since a table with one is refused otherwise. It does not say whether a column counts
+    people. Nothing is assumed: only where a key is known does an empty answer keep the rows that the file
     says.
     """
     held = keys_of(text)
@@ -117,7 +133,8 @@ def with_unit(text: str, decision: Decision, unit: str) -> str:
     if kind == "kept":
         return _with_kept(text, decision, unit)
     if kind != "counts" and (unit == "rows" or (kind == "household" and unit == "household")):
-        return changed(without_unit_questions(text, rows=True), {"person": None, "rows_per_person": None})
+        nobody = {"person": None, "rows_per_person": None, **_of_nobody(text, held)}
+        return changed(without_unit_questions(text, rows=True), nobody)
     if kind in ("two people", "counts"):
         return _with_something_else(text, decision, unit, kind)
     if kind == "household":
@@ -133,15 +150,47 @@ def with_unit(text: str, decision: Decision, unit: str) -> str:
         # No column says who: a key that stays would be counted as the person.
         without = answered(text, decision, {"person": None, "rows_per_person": most})
         return _closed(without, ["kept"], held)
-    if unit in tomllib.loads(text).get("attribute", {}):
-        return with_roles(answered(text, decision, {"person": unit}), [unit], "identifier")
+    names = _columns_named(text, unit)
+    if len(names) == 1:
+        return with_roles(answered(text, decision, {"person": names[0]}), names, "identifier")
+    if names:  # a part of the key may be published made coarser, as a date of birth, but not as it is
+        exact = [name for name in names if keys_of(text, name).get("role") in ("sensitive", "target")]
+        return with_roles(answered(text, decision, {"person": names}), exact, "identifier")
     raise _refused(unit, kind)
+
+
+def _columns_named(text: str, unit: str) -> list[str]:
+    """Return the columns that an answer names: one, a list as the file writes it, or several with commas between them.
+
+    Where the name of a column has a comma, only a list names several.
+    """
+    columns = tomllib.loads(text).get("attribute", {})
+    if unit in columns:
+        return [unit]
+    try:
+        value = tomllib.loads(f"value = {unit}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = [] if any("," in name for name in columns) else [name.strip() for name in unit.split(",")]
+    names = [value] if isinstance(value, str) else value
+    return names if isinstance(names, list) and names and all(name in columns for name in names) else []
+
+
+def _of_nobody(text: str, held: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return `not_person` with the columns that repeat like a key of people, as proposed or named in a question."""
+    asked = [one.question for one in decisions(text) if unit_question(one, held) in _ASKS_OF_ROWS]
+    keys = [held["person"]] if isinstance(held.get("person"), str) else held.get("person", ())
+    found = [str(name) for name in (*held.get("not_person", ()), *keys)]
+    for name in tomllib.loads(text).get("attribute", {}):
+        shown = " ".join(name.split())
+        named = (f" {shown} (", f" {shown}{_HOUSEHOLDS}", f" {shown}{_VISITS}")
+        found += [name] if any(words in question for question in asked for words in named) else []
+    return {"not_person": list(dict.fromkeys(found))} if found else {}
 
 
 def _without_household(text: str, decision: Decision, unit: str) -> str:
     """Return the file in which households are not people, where an answer says that rows are."""
     words = decision.question.removeprefix(_BEGINS["household"]).removesuffix(_HOUSEHOLDS).strip()
-    if words == unit or words not in tomllib.loads(text).get("attribute", {}):
+    if words in _columns_named(text, unit) or words not in tomllib.loads(text).get("attribute", {}):
         return text
     named = [*map(str, keys_of(text).get("not_person", ())), words]
     return changed(text, {"not_person": list(dict.fromkeys(named))})
@@ -183,8 +232,7 @@ def without_unit_questions(text: str, *, rows: bool) -> str:
     That each row is a person says neither whether it describes a second one nor whether a column counts people. `rows`,
     that rows are not people, answers the first of these: a row that is no person may still stand for several people.
     """
-    kinds: tuple[UnitQuestion, ...] = ("who", "visits", "household", "kept", "key")
-    return _closed(text, (*kinds, "two people") if rows else kinds, keys_of(text))
+    return _closed(text, (*_ASKS_OF_ROWS, "two people") if rows else _ASKS_OF_ROWS, keys_of(text))
 
 
 def _closed(text: str, kinds: Iterable[UnitQuestion], held: Mapping[str, Any]) -> str:

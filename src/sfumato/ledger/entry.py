@@ -81,10 +81,13 @@ def same_words(one: str, other: str) -> bool:
 def near_names(name: str, known: Iterable[str]) -> list[str]:
     """Return the other names that may stand for the same people, and no name that is merely another one.
 
-    They have the same words, or all words of the shorter name, or the same numbers and nearly the same letters.
+    They have the same words, or all words of the shorter name, or differ in numbers alone, as names of files of two
+    months do, or have the same numbers and nearly the same letters.
 
     >>> near_names("delft-clinic", ["clinic-delft-2025", "labpeople", "delft-clinik"])
     ['clinic-delft-2025', 'delft-clinik']
+    >>> near_names("claims_2024_01", ["claims-2024-02", "claims-2024", "labpeople-2024-01"])
+    ['claims-2024-02', 'claims-2024']
     """
     own, key = _words(name), population_key(name)
     return [other for other in known if population_key(other) != key and _near(own, _words(other))]
@@ -92,6 +95,8 @@ def near_names(name: str, known: Iterable[str]) -> list[str]:
 
 def _near(one: list[str], other: list[str]) -> bool:
     if one and other and (set(one) <= set(other) or set(other) <= set(one)):
+        return True
+    if [part for part in one if not part.isdigit()] == [part for part in other if not part.isdigit()]:
         return True
     if [part for part in one if part.isdigit()] != [part for part in other if part.isdigit()]:
         return False

@@ -452,5 +452,5 @@ def perhaps_alike(name: str, counts: csr_matrix, missing: Sequence[int], *, unsu
     alike = _known_alike(counts, [*missing, *unsure]) if unsure else 0
     if alike <= _known_alike(counts, missing):
         return ""
-    codes = f"if the values of {name} that may be codes for no answer, as 9 above 1 to 3 may be, are codes"
-    return f"{codes}, everyone whose {name} is known has the same {_among(alike, counts.shape[0], word)}"
+    unsaid = f"if the values of {name} that may mean no answer, as 9 above 1 to 3 or a refusal may, do mean that"
+    return f"{unsaid}, everyone whose {name} is known has the same {_among(alike, counts.shape[0], word)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from sfumato.schema.word_hints import may_mean_none
+from sfumato.schema.word_hints import may_mean_none, postcodes
 
 _NUMBER = re.compile(r"0*([0-9]{1,9})(?:[.,]0+)?", re.ASCII)
 _BELOW = re.compile(r"-0*(?:1|7+|8+|9+)(?:[.,]0+)?", re.ASCII)
@@ -36,8 +36,8 @@ def maybe_no_answer(texts: Collection[str]) -> tuple[str, ...]:
     >>> maybe_no_answer([str(age) for age in (*range(18, 91), 99)]), maybe_no_answer([str(age) for age in range(100)])
     (('99',), ())
     """
-    refused = sorted(filter(may_mean_none, texts))
-    if any(_TWO_LETTERS.fullmatch(text) and text.casefold() not in _TWO_WORDS for text in texts):
+    refused = sorted({*filter(may_mean_none, texts)} - postcodes(texts))
+    if any(_TWO_LETTERS.fullmatch(text) and text.casefold() not in _TWO_WORDS for text in {*texts}.difference(refused)):
         refused = [text for text in refused if text.casefold() != "dk"]  # a country among others
     found = _numbers_for_none([text for text in texts if text not in refused])
     return (*found, *refused) if len(found) + len(refused) < len(texts) else ()

@@ -37,6 +37,7 @@ _CURRENCY_OF = {
     )
     for sign in signs
 }
+PERCENT = "%"  # as a unit it changes the number a hundredfold where a cell lacks it, which no currency does
 _PIECES = re.compile(r"%.|[^%]+|%$", re.DOTALL)
 
 

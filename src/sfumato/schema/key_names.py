@@ -25,6 +25,7 @@ _WHOM = {
         "employee",
         "staff",
         "worker",
+        "pers",
         "person",
         "personal",
         "patient",
@@ -59,7 +60,20 @@ _OTHERS = {  # what such a key identifies is not a person
 }
 
 _PEOPLE = {  # whom such a key identifies, and numbers that a person has one of
-    *("emp", "employee", "staff", "worker", "person", "personal", "patient", "pat", "client", "member", "customer"),
+    *(
+        "emp",
+        "employee",
+        "staff",
+        "worker",
+        "pers",
+        "person",
+        "personal",
+        "patient",
+        "pat",
+        "client",
+        "member",
+        "customer",
+    ),
     *("cust", "user", "student", "pupil", "subject", "respondent", "resp", "participant", "claimant", "learner"),
     *("beneficiary", "insured", "mitarbeiter", "versicherter", "mitglied", "kunde", "schueler", "teilnehmer"),
     *("befragte", "proband", "assure", "salarie", "eleve", "cliente", "paciente", "empleado", "alumno", "paziente"),
@@ -84,7 +98,7 @@ _MEASURES = {  # of money and of bodies: numbers that repeat by chance
 }
 
 _COMPOUND = re.compile(
-    r"(patient|pat|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler|"
+    r"(patient|pat|pers|person|personal|versicher|mitglied|kunde|fall|akte|ausweis|steuer|sozialversicherung|ma|schueler|"
     r"teilnehmer|befragte|proband|resp|respondent|subj|subject|client|klant|leerling|deelnemer|verzekerde|werknemer)"
     r"[a-z]*(nr|nummer|id|kennung|schluessel|kennzeichen)"
 )

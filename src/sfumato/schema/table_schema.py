@@ -33,7 +33,7 @@ from sfumato.schema.near_values import near_pairs
 from sfumato.schema.open_questions import asks_about, unclear
 from sfumato.schema.toml_models import parse_toml, read_file
 from sfumato.schema.tree import ROOT
-from sfumato.schema.word_hints import names_a_worker
+from sfumato.schema.word_hints import may_mean_none, names_a_worker
 
 _NAMED = 100  # columns listed in a message
 _SPELLING = "case, blanks, accents, punctuation or forms of a letter"
@@ -441,6 +441,19 @@ def _person_problems(person: str | Sequence[str] | None, attributes: Sequence[At
     return [Problem(f"attribute.{name}", rule, 'role = "identifier"') for name in carried]
 
 
+def _unsure(attribute: Attribute, *, refused: int, unsure: int) -> list[Problem]:
+    """Name listed values that may say that there is no answer: codes, and words for a refused one."""
+    found, then = [], "; a class then seems more diverse than it is"
+    if codes := unsure - refused:
+        says = count_of(codes, "listed value may be a code", "listed values may be codes")
+        rule = f"{says} for no answer, as 9 above 1 to 3 may be{then}"
+        found.append(Problem(attribute.where, rule, 'where they are: missing = ["9", "99"]', count=codes))
+    if refused:
+        rule = f"{count_of(refused, 'listed value')} may say that an answer was refused or is not known{then}"
+        found.append(Problem(attribute.where, rule, 'where they do: missing = ["refused", "DK"]', count=refused))
+    return found
+
+
 def _of_values(attribute: Attribute) -> list[Problem]:
     """What the listed values of a published column give to think about. Never names one."""
     if not isinstance(attribute.domain, Values):
@@ -457,10 +470,9 @@ def _of_values(attribute: Attribute) -> list[Problem]:
         rule = f"{says}, so a class may seem more diverse than it is"
         hint = 'missing = ["unknown", "n/a"] names texts that are not values'
         found.append(Problem(attribute.where, rule, hint, count=none))
-    if attribute.role == "sensitive" and (unsure := len(attribute.unsure_codes)):
-        says = count_of(unsure, "listed value may be a code", "listed values may be codes")
-        rule = f"{says} for no answer, as 9 above 1 to 3 may be; a class then seems more diverse than it is"
-        found.append(Problem(attribute.where, rule, 'where they are: missing = ["9", "99"]', count=unsure))
+    if attribute.role == "sensitive":
+        unsure = [names[code] for code in attribute.unsure_codes]
+        found += _unsure(attribute, refused=sum(map(may_mean_none, unsure)), unsure=len(unsure))
     hint = 'read its values; role = "other" keeps it out of a release'
     if looks_like_free_text(names):
         rule = "looks like free text: values with several words; names may be in it"

@@ -37,8 +37,8 @@ _IDENTIFIER_ENDS = _words("nummer nr nummern")  # Patientennummer, Kundennr
 _COUNTED = _words("of der aller van")  # how many there are: nr of patients
 _NUMBER = _words("no nr num number key ref reference numero numer nummer schluessel cle clave chiave sleutel codigo")
 _OF_WHOM = _words(  # `emp_no`, not `number of rooms`
-    "emp employee staff worker person personal people patient pat case client member customer cust user student pupil",
-    "insurance policy file record card tax social",
+    "emp employee staff worker pers person personal people patient pat case client member customer cust user",
+    "student pupil insurance policy file record card tax social",
     "mitarbeiter versicherter versicherten mitglied kunde kunden fall akte schueler personen sozialversicherung",
     "assure salarie eleve dossier carte socio cliente paciente empleado alumno historia paziente dipendente cartella",
     "verzekerde werknemer leerling klant dossier",
@@ -57,7 +57,18 @@ _OF_WHOM_STEMS = (
         "akten",
         "klant",
     ),
-    *("mitarbeiter", "matrikel", "verzeker", "burgerservice", "rekening", "telefo", "ausweis", "pass"),
+    *(
+        "persnr",
+        "persnummer",
+        "mitarbeiter",
+        "matrikel",
+        "verzeker",
+        "burgerservice",
+        "rekening",
+        "telefo",
+        "ausweis",
+        "pass",
+    ),
 )
 _PLACES = _words(
     "zip zipcode postal postcode country state county city town village municipality district borough parish region",
@@ -188,8 +199,9 @@ _OWN = _words(  # what identifies one person or is private to one; a parent's ed
 AGE_WORDS = _words("age ages alter leeftijd edad eta idade")
 BIRTH_WORDS = _words(
     "birth birthdate birthday birthyear born dob yob geburt geburtsdatum geburtstag geburtsjahr gebdat gebdatum geb",
-    "geboortedatum geboortejaar geboren naissance nacimiento nascita nascimento ddn",
+    "geboortedatum geboortejaar geboren naissance nacimiento nac nascita nascimento ddn",
 )
+SEX_WORDS = _words("sex gender geschlecht sexe genre sexo genero sesso genere geslacht")
 _NAMES = _words(
     "name names surname surnames forename firstname lastname fullname initials vorname nachname familienname",
     "nom prenom noms prenoms nombre nombres apellido apellidos nome nomi cognome naam voornaam achternaam",
@@ -385,6 +397,7 @@ _NONE = {
     *("k.a.", "k. a.", "k.a", "k. a", "k a", "k/a", "ka", "ka.", "k.ang.", "k. ang.", "keine ang.", "keine angabe"),
     *("keine angaben", "ohne angabe", "o.a.", "o. a.", "unbekannt", "nicht bekannt"),
     *("unknown", "not known", "not stated", "not available", "not specified", "not recorded", "missing", "no data"),
+    *("data missing", "decline to answer", "se desconoce", "ninguna respuesta"),
     *("n.a.", "n. a.", "n.a", "na", "n/a", "#n/a", "#na", "#null!", "n/k", "nan", "null", "<na>", "nat", "--", "---"),
     *("inconnu", "inconnue", "non renseigne", "non precise", "non connu", "n.r.", "n.c.", "desconocido", "desconocida"),
     *("sin dato", "sin datos", "no consta", "ns/nc", "s/d", "s.d.", "sconosciuto", "sconosciuta", "non noto"),
@@ -422,7 +435,7 @@ _IN_BRACKETS, _QUOTED = re.compile(r"(?<=\S)\s*[\[(][^\])]*[\])]$"), "'\"[](){}<
 # to be asked about where they stand alone.
 _NO_ANSWER = re.compile(r"-[0-9]+|0*(?:[789]|77|88|9[789]|7{3,}|8{3,}|9{2,}[6-9])", re.ASCII)
 _NOT_SAID = {
-    *("dk", "rf", "refused", "refusal", "declined", "no opinion"),
+    *("dk", "rf", "refused", "refusal", "declined", "no opinion", "sans avis"),
     *("refus", "refuse", "refusee", "geweigerd", "rifiutato", "rifiutata", "rechazado", "rechazada"),
 }
 _APOSTROPHES = str.maketrans(
@@ -430,6 +443,7 @@ _APOSTROPHES = str.maketrans(
 )
 _PLUS, _MINUS = re.compile(r"[-(/]*[+±][-+±()/]*"), re.compile("-{1,3}")
 _TWO_LETTERS = re.compile("[A-Za-z]{2}")
+_DIGITS_AND_LETTERS = re.compile("[0-9]{4,} ?[A-Za-z]{2}", re.ASCII)  # Dutch postcodes
 _LIKE_CODES, _WORDS_OF_TWO = {"na", "ka"}, {"ja", "no", "si"}  # Namibia, Karnataka; yes and no
 _SHORT = {"NR", "ND", "NS", "NC"}  # no answer, no value; and codes of states and countries beside others of two letters
 
@@ -481,8 +495,21 @@ def meaning_none(texts: Collection[str]) -> list[str]:
     """
     codes = {text for text in texts if re.fullmatch("[A-Z]{2}", text)}
     short = codes & _SHORT if 2 * len(codes - _SHORT) < len(texts) - len(codes & _SHORT) else set()
-    answers = answers_like_none(texts)
+    answers = answers_like_none(texts) | postcodes(texts)
     return [text for text in texts if (means_none(text) and text not in answers) or text in short]
+
+
+def postcodes(texts: Collection[str]) -> set[str]:
+    """Return the values of four digits and two letters, where most of a column are such and do not say "no value".
+
+    A code for no answer stands before its word in one value: 6811 DK among many others is a postcode.
+
+    >>> sorted(postcodes(["6811 DK", "6812 AB", "6811 CX"])), postcodes(["1 ja", "2 nee", "9999 DK"])
+    (['6811 CX', '6811 DK', '6812 AB'], set())
+    """
+    found = {text for text in texts if _DIGITS_AND_LETTERS.fullmatch(text)}
+    sure = sum(not (means_none(text) or may_mean_none(text)) for text in found)
+    return found if 2 * sure > len(texts) else set()
 
 
 def answers_like_none(texts: Collection[str]) -> set[str]:

@@ -33,10 +33,6 @@ _ROLE = {
     "other": "It is not published. Leave it out?",
 }
 
-_ABOUT_ROWS = {  # questions about the table, without names of keys
-    "population": "Who are the rows about? Every table about the same people needs the same name.",
-}
-
 # What a button answers beside a question about who a row is; the others are answered on the page of that name.
 _OF_UNIT: dict[UnitQuestion, dict[str, str]] = {
     "kept": {},
@@ -137,7 +133,7 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
             if topic == "population" and keys.get("population")
             else found["keep"]
         )
-        return {**found, "words": _ABOUT_ROWS.get(topic, "") or found["words"], "keep": keep}
+        return {**found, "keep": keep}
     if topic == "role":
         role = str(keys.get("role", "other"))
         free = "free text" in decision.question and role != "identifier"

@@ -485,7 +485,9 @@ def test_rows_without_a_value_are_counted_in_numbers_and_on_every_engine(tmp_pat
 @pytest.mark.parametrize("none", ["", "n/a"])
 def test_a_column_that_many_rows_lack_is_not_proposed_as_the_person(tmp_path, blank, proposed, none) -> None:
     keys = [none] * blank + [f"R{at // 3:05}" for at in range(2000 - blank)]
-    frame = pl.DataFrame({"Reporter ID": keys, "age": [20 + at % 50 for at in range(2000)], "sex": ["F", "M"] * 1000})
+    frame = pl.DataFrame(
+        {"Reporter ID": keys, "age": [20 + at % 50 for at in range(2000)], "sex": ["F"] * 1000 + ["M"] * 1000}
+    )
     assert ("\nperson = " in draft(frame)) == proposed
 
 
@@ -564,7 +566,7 @@ def test_a_number_of_its_own_in_each_row_is_a_key_whatever_else_its_name_says(na
 
 
 def test_an_identifier_that_repeats_puts_rows_per_person_in_doubt(tmp_path) -> None:
-    frame = pl.DataFrame({"patient_id": [k // 2 for k in range(60)], "sex": ["f", "m"] * 30})
+    frame = pl.DataFrame({"patient_id": [k // 2 for k in range(60)], "sex": ["f"] * 30 + ["m"] * 30})
     assert "patient_id repeats" in loaded(draft(frame), tmp_path).decide[1]
     assert "repeats" not in draft(PEOPLE)
 
@@ -956,3 +958,56 @@ def test_values_in_several_spellings_are_named_in_the_comment_unless_they_are_na
     assert "neg" not in str(problem)
     people = ["Mary Miller", "mary miller", "Peter Smith", "John Brown", "Anna Jones", "Emma Clark", "other"] * 20
     assert "one value?" not in draft(pl.DataFrame({"result": people, "sex": ["f", "m"] * 70}))
+
+
+@pytest.mark.parametrize(("name", "said"), [("claims_2024_01", True), ("claims", False)])
+def test_a_number_in_the_name_of_the_population_is_asked_about(tmp_path, name, said) -> None:
+    """The name of a month's file was offered as that of its people, so that Enter each month began a new account."""
+    path = tmp_path / f"{name}.csv"
+    PEOPLE.write_csv(path)
+    (asked,) = (one.question for one in decisions(draft(path)) if one.topic == "population")
+    assert ("has a number: leave out what differs from file to file" in asked) == said
+
+
+def test_columns_that_repeat_each_other_are_named_where_one_is_not_published() -> None:
+    """A code and its town determine each other; as the code was drafted as other, the draft did not say so."""
+    rng = random.Random(1)
+    codes = [rng.randrange(30) for _ in range(400)]
+    frame = pl.DataFrame({"code": [1000 + one * 37 for one in codes], "town": [f"Town{one}" for one in codes]})
+    frame = frame.with_columns(sex=pl.Series([rng.choice("fm") for _ in codes]))
+    table = draft(frame).partition("[attribute.town]")[2].partition("[attribute")[0]
+    assert "# code and town determine each other in nearly all rows; code is not published" in table
+    assert "related:" not in table
+
+
+@pytest.mark.parametrize(("name", "numbers", "said"), [("plz", 10, True), ("plz", 10_000, False), ("wage", 10, False)])
+def test_codes_that_lost_their_leading_zeros_are_asked_about(name, numbers, said) -> None:
+    """Postcodes read as integers or floats were drafted as numbers with a range, and nobody was asked."""
+    cells = pl.Series(name, [numbers + at * 223 % 90_000 for at in range(300)])
+    for held in (cells, cells.cast(pl.Float64), cells.cast(pl.String)):
+        assert ("codes without their leading zeros" in draft(held.to_frame())) == said
+
+
+@pytest.mark.parametrize(
+    ("day", "rows", "said"),
+    [
+        ("1900-01-01", 1, True),  # the first day of a program, and of the column
+        ("1970-01-01", 1, False),  # somebody's birthday
+        ("1970-01-01", 30, True),
+        ("1811-05-03", 30, True),
+        ("1811-05-03", 1, False),
+        ("1939-05-03", 30, False),  # twins of a day near the others
+        ("2999-12-31", 2, True),
+    ],
+)
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y"])
+def test_a_day_that_may_stand_for_none_is_asked_about(day, rows, said, form) -> None:
+    """Of 1900-01-01 in a twentieth of the rows nothing was asked, while 999 and -9 were."""
+    born = [dt.date(1940, 1, 1) + dt.timedelta(days=at * 7919 % 25_000) for at in range(500)]
+    cells = [*born, *[dt.date.fromisoformat(day)] * rows]
+    frame = pl.DataFrame({"birth": [one.strftime(form) for one in cells], "sex": ["f"] * len(cells)})
+    asked = [one.question for one in decisions(draft(frame)) if "there is no date" in one.question]
+    assert bool(asked) == said
+    assert all(f"does {cells[-1].strftime(form)} ({rows} row" in one for one in asked)
+    if form == "%Y-%m-%d":
+        assert ("there is no date" in draft(pl.DataFrame({"birth": cells, "sex": ["f"] * len(cells)}))) == said

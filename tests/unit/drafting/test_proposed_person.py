@@ -111,10 +111,51 @@ def test_numbers_of_rows_are_those_of_rows_where_an_engine_groups(tmp_path):
 
 
 def test_names_of_keys():
-    people = ["patient_id", "MRN", "Kundennr", "emp_no", "person_key", "NHS number", "member_id"]
+    people = [
+        "PersNr",
+        "Pers-Nr",
+        "persnr",
+        "Pat-Nr",
+        "patient_id",
+        "MRN",
+        "Kundennr",
+        "emp_no",
+        "person_key",
+        "NHS number",
+        "member_id",
+    ]
     records = ["case_id", "record_no", "sample_id", "patient_case_id", "Fallakte-Nr", "caseid"]
     assert [name for name in [*people, *records, "visit_id", "ward_id", "worker"] if people_like(name)] == people
     assert all(map(record_like, records))
     assert visit_like("patient_visit_id")
     assert measure_like("claim_amount")
     assert not measure_like("tax_id")
+
+
+def families(key: str, *, slips: int = 0) -> pl.DataFrame:
+    """Keys of 100 families with up to three people each, or of people with up to three rows, some with a slip."""
+    rng, rows = random.Random(5), []
+    for one in range(100):
+        alike = (f"{1950 + one % 50}-03-{1 + one % 28:02}", rng.choice("FM"))
+        for member in range(1 + one % 3):
+            own = (f"{1950 + rng.randrange(50)}-{1 + rng.randrange(12):02}-11", rng.choice("FM"))
+            rows.append((f"S-{one:04}", *(own if not slips or (one < slips and member) else alike), rng.choice("abc")))
+    return pl.DataFrame(rows, schema=[key, "Date of birth", "Sex", "illness"], orient="row")
+
+
+@pytest.mark.parametrize("key", ["member_no", "Client name"])
+def test_a_key_of_families_is_not_proposed_as_the_person(key):
+    """The number of a family, and names that many share, were proposed, and check then counted them as people."""
+    drafted = tomllib.loads(sf.draft(families(key)))
+    assert "person" not in drafted
+    (asked,) = (item for item in drafted["decide"] if "who is a row about" in item)
+    assert f"{key} (100 values, up to 3 rows each, of several people by Date of birth and Sex)" in asked
+    assert tomllib.loads(sf.draft(families(key, slips=8)))["person"] == key
+
+
+def test_an_abbreviated_key_of_people_is_the_one_proposed():
+    """`PersNr` was taken for a number like any other, and names of people were proposed as their key."""
+    frame = visits("PersNr", "Name").with_columns(PersNr=pl.col("PersNr").str.slice(1).cast(pl.Int64))
+    drafted = tomllib.loads(sf.draft(frame.with_columns(Name=pl.col("PersNr").mod(50).cast(pl.String) + "n")))
+    assert drafted["person"] == "PersNr"
+    assert drafted["attribute"]["PersNr"]["role"] == "identifier"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sfumato.schema.answer_codes import maybe_no_answer
-from sfumato.schema.word_hints import means_none
+from sfumato.schema.word_hints import meaning_none, means_none
 
 CODES = (("9",), ("8", "9"), ("99",), ("98", "99"), ("97", "98", "99"), ("998", "999"), ("77", "88", "99"), ("9", "99"))
 WORDS = ("other", "kA", "CDU", "does not vote")
@@ -80,7 +80,7 @@ def test_answers_behind_a_code_are_answers(text) -> None:
     assert not means_none(text)
 
 
-@pytest.mark.parametrize("word", ["refused", "2 refused", "[3] declined", "DK", "Refusé", "no opinion"])
+@pytest.mark.parametrize("word", ["refused", "2 refused", "[3] declined", "DK", "Refusé", "no opinion", "sans avis"])
 def test_words_that_may_be_an_answer_are_asked_about(word) -> None:
     """An application may be refused; a question may be refused as well."""
     assert maybe_no_answer(["yes", "no", word]) == (word,)
@@ -89,3 +89,24 @@ def test_words_that_may_be_an_answer_are_asked_about(word) -> None:
 
 def test_a_country_among_others_is_asked_about_by_nobody() -> None:
     assert maybe_no_answer(["DE", "DK", "FR"]) == ()
+
+
+def test_the_letters_of_a_postcode_are_no_answer() -> None:
+    """Draft asked whether the postcodes that end in DK say that there is no value, and took 6811 NA for none."""
+    codes = [f"68{at:02} {letters}" for at in range(11, 20) for letters in ("AB", "CX", "DK", "EH", "NA")]
+    assert maybe_no_answer(codes) == ()
+    assert meaning_none(codes) == []
+    assert meaning_none([*codes, "onbekend"]) == ["onbekend"]
+    assert maybe_no_answer(["1 ja", "2 nee", "3 DK"]) == ("3 DK",)
+
+
+def test_two_words_for_a_refusal_do_not_hide_each_other() -> None:
+    """Beside RF, DK was taken for a country."""
+    assert maybe_no_answer(["yes", "no", "DK", "RF"]) == ("DK", "RF")
+
+
+@pytest.mark.parametrize("word", ["Se desconoce", "ninguna respuesta", "decline to answer", "data missing"])
+def test_further_words_for_no_value_are_known(word) -> None:
+    """These stood as values among the others, and nobody was asked."""
+    assert means_none(word)
+    assert meaning_none(["a", "b", word]) == [word]

@@ -53,7 +53,7 @@ def test_a_key_that_repeats_is_explained_in_sentences_of_a_page(web, base):
         page = web.get(f"{base}/{name}").text
         assert "no column is chosen by which a person is known" in page, name
         assert "On Who is a row, choose it to count people by it" in page, name
-        assert "identifies something else." in page, name
+        assert "identifies something else, or that nobody knows whom" in page, name
 
 
 def test_who_a_row_is_about_is_asked_without_the_answers_of_a_file(web, base):
