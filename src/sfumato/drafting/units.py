@@ -92,7 +92,7 @@ def repeat_like_keys(columns: Sequence[Repeated], *, beside: str = "") -> str:
 
 
 def _apart(one: Repeated) -> str:
-    """Say in what the rows of a value differ, as those of several people do: only a column beside it tells them apart."""
+    """Say in what the rows of a value differ, as those of several people do: another column tells them apart."""
     return f", differing in {' and '.join(' '.join(name.split()) for name in one.apart[:_APART])}" if one.apart else ""
 
 
