@@ -92,12 +92,8 @@ def repeat_like_keys(columns: Sequence[Repeated], *, beside: str = "") -> str:
 
 
 def _apart(one: Repeated) -> str:
-    """Say that the rows of a value are of several people, whom only a column beside it tells apart."""
-    return (
-        f", of several people by {' and '.join(' '.join(name.split()) for name in one.apart[:_APART])}"
-        if one.apart
-        else ""
-    )
+    """Say in what the rows of a value differ, as those of several people do: another column tells them apart."""
+    return f", differing in {' and '.join(' '.join(name.split()) for name in one.apart[:_APART])}" if one.apart else ""
 
 
 def unit_question(decision: Decision, held: Mapping[str, Any]) -> UnitQuestion | None:

@@ -149,7 +149,7 @@ def test_a_key_of_families_is_not_proposed_as_the_person(key):
     drafted = tomllib.loads(sf.draft(families(key)))
     assert "person" not in drafted
     (asked,) = (item for item in drafted["decide"] if "who is a row about" in item)
-    assert f"{key} (100 values, up to 3 rows each, of several people by Date of birth and Sex)" in asked
+    assert f"{key} (100 values, up to 3 rows each, differing in Date of birth and Sex)" in asked
     assert tomllib.loads(sf.draft(families(key, slips=8)))["person"] == key
 
 
