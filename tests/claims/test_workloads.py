@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -11,10 +12,12 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import chisquare
 from tests.claims.small_worlds import estimate_slowly, publish, random_release, small_schema, small_table
 
+import sfumato as sf
 from sfumato.counts import Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError
-from sfumato.estimate import align
-from sfumato.measures import Workload, query_error, unchanged_answers, workload
+from sfumato.estimate import align, count
+from sfumato.estimate.scattered import Scattered
+from sfumato.measures import Workload, queries, query_error, unchanged_answers, workload
 from sfumato.measures.queries import answers, chosen_values, estimated
 from sfumato.mechanisms.raw import Raw
 from sfumato.mechanisms.suppress import Suppress
@@ -140,6 +143,55 @@ def test_values_are_drawn_evenly():
     assert len(places) == 8 - chosen_values(table.schema["age"], (1, Fraction(1, 10), "anatomy")) + 1
     assert chisquare(places).pvalue > 1e-4
     assert chisquare(jobs * np.array([1.2, 1, 1, 1, 0.8]) * jobs.sum() / (jobs @ [1.2, 1, 1, 1, 0.8])).pvalue < 1e-4
+
+
+def wide_table(size, rows=60):
+    """Codes of no order and a sensitive value that may be one of as many."""
+    rng, names = np.random.default_rng(4), [f"c{at:05}" for at in range(size)]
+    columns = {name: {"role": "quasi", "values": names} for name in ("code", "place")}
+    columns["ill"] = {"role": "sensitive", "values": names}
+    schema = Schema.parse({"name": "wide", "source": "public", "attribute": columns})
+    return Table.from_codes(schema, np.column_stack([rng.integers(0, size, rows) for _ in range(3)]))
+
+
+@pytest.mark.parametrize(("size", "dimension"), [(11, 1), (16, 2), (37, 2)])
+def test_sets_as_bits_are_the_same_queries_and_answers(size, dimension, monkeypatch):
+    """Random sets of many values are held as bits: they ask and answer what they did when they were intervals."""
+    table, asked = wide_table(size), {"dimension": dimension, "selectivity": "0.2", "queries": 70}
+    release = sf.publish(table, sf.Mondrian(sf.KAnonymity(4)))
+    monkeypatch.setattr(queries, "_WIDE", 5)
+    bits = workload(table, **asked)
+    found = sf.query_error(table, release, bits)
+    assert all(isinstance(one, Scattered) for one in (*bits.regions.tables, *bits.values.tables))
+    monkeypatch.setattr(queries, "_SPARSE", 1)  # as intervals, and asked of every value
+    monkeypatch.setattr(
+        queries, "_counted", lambda v, r, w: count(v, r, w.tables[0].holds(np.arange(size))[w.ids[:, 0]])
+    )
+    intervals = workload(table, **asked)
+    assert not any(isinstance(one, Scattered) for one in (*intervals.regions.tables, *intervals.values.tables))
+    assert bits == intervals == Workload.from_json(bits.to_json(), table.schema)
+    assert bits.to_json() == intervals.to_json()
+    assert found.per_query.tolist() == sf.query_error(table, release, intervals).per_query.tolist()
+    for mine, theirs in zip(bits.regions.tables, intervals.regions.tables, strict=True):
+        codes = np.arange(size)
+        assert mine.below(np.arange(size + 1)).tolist() == theirs.below(np.arange(size + 1)).tolist()
+        assert mine.holds(codes).tolist() == theirs.holds(codes).tolist()
+        assert [mine.within(at, codes).tolist() for at in range(len(mine))] == mine.holds(codes).tolist()
+        assert mine.low.tolist() == theirs.low.tolist()
+
+
+def test_queries_about_many_values_take_little_memory():
+    """1,000 queries about a mask of six digits took 7 GB: each of them listed all of its intervals."""
+    table, asked = wide_table(20_000), {"dimension": 1, "selectivity": "0.2", "queries": 100}
+    release = sf.publish(table, sf.Suppress())
+    align(release, table.schema)
+    tracemalloc.start()
+    work = workload(table, **asked)
+    sf.query_error(table, release, work)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
+    assert sum(one.bits.nbytes for one in (*work.regions.tables, *work.values.tables)) == 2 * 100 * 2501
 
 
 def test_equality_draws_each_combination_equally_often():

@@ -10,17 +10,19 @@ import numpy as np
 
 from sfumato.errors import NotComparable
 from sfumato.estimate.alignment import View
+from sfumato.estimate.scattered import Scattered
 from sfumato.schema import Attribute, Labels, Schema
 from sfumato.schema.labels import Intervals
 
 ANY = -1  # the attribute is not constrained
+_AT_ONCE = 16  # regions whose intervals are listed at a time
 
 
 @dataclass(frozen=True)
 class Regions:
     """Region i holds, for attribute j, the codes of label `ids[i, j]` of `tables[j]`, or any code (`ANY`)."""
 
-    tables: tuple[Labels, ...]
+    tables: tuple[Labels | Scattered, ...]
     _: KW_ONLY
     ids: np.ndarray
 
@@ -58,9 +60,11 @@ class Regions:
     @classmethod
     def joined(cls, attributes: Sequence[Attribute], parts: Sequence[Regions]) -> Regions:
         """Return the regions of several, one after another."""
-        tables, columns = [], []
+        tables: list[Labels | Scattered] = []
+        columns = []
         for at, attribute in enumerate(attributes):
-            table, column = Labels.joined(attribute, [(part.tables[at], part.ids[:, at]) for part in parts])
+            held = [(part.tables[at], part.ids[:, at]) for part in parts]
+            table, column = _joined(attribute, held)
             tables.append(table)
             columns.append(column)
         count = sum(len(part) for part in parts)
@@ -75,20 +79,18 @@ class Regions:
         chosen = zip(self.tables, self.ids[region].tolist(), strict=True)
         return {table.attribute.name: table.intervals(at) for table, at in chosen if at != ANY}
 
-    def flat(self) -> list[np.ndarray]:
-        """Return lengths, starts and ends of all intervals, region by region: equal for equal regions."""
-        found = []
-        for table, ids in zip(self.tables, self.ids.T, strict=True):
-            lengths = np.concatenate([np.diff(table.offsets), [0]])[ids]  # ANY is -1: the last, of no interval
-            first = np.cumsum(lengths) - lengths
-            total = int(lengths.sum())
-            pieces = np.arange(total) + np.repeat(np.append(table.offsets[:-1], 0)[ids] - first, lengths)
-            found += [
-                lengths.astype(np.int64),
-                table.starts[pieces].astype(np.int64),
-                table.ends[pieces].astype(np.int64),
-            ]
-        return found
+    def flat(self) -> Iterator[np.ndarray]:
+        """Yield lengths, starts and ends of all intervals, some regions at a time: equal for equal regions."""
+        for start in range(0, len(self), _AT_ONCE):
+            for table, ids in zip(self.tables, self.ids[start : start + _AT_ONCE].T, strict=True):
+                constrained = ids != ANY
+                some = table.take(ids[constrained])
+                labels = some.labels if isinstance(some, Scattered) else some
+                lengths = np.zeros(len(ids), np.int64)
+                lengths[constrained] = np.diff(labels.offsets)
+                yield lengths
+                yield labels.starts.astype(np.int64)
+                yield labels.ends.astype(np.int64)
 
     def to_json(self) -> list[dict[str, list[list[int]]]]:
         """Return each region as a plain mapping from attribute name to code intervals."""
@@ -112,6 +114,16 @@ class Regions:
         return cls.of(attributes, regions)
 
 
+def _joined(
+    attribute: Attribute, parts: Sequence[tuple[Labels | Scattered, np.ndarray]]
+) -> tuple[Labels | Scattered, np.ndarray]:
+    """Return the sets that are used; those of one attribute are all held alike."""
+    scattered = [(table, ids) for table, ids in parts if isinstance(table, Scattered)]
+    if scattered:
+        return Scattered.joined(attribute, scattered)
+    return Labels.joined(attribute, [(table, ids) for table, ids in parts if isinstance(table, Labels)])
+
+
 @dataclass(frozen=True)
 class _Ends:
     """The distinct ends of some labels, rising, and where each interval starts and ends among them."""
@@ -128,7 +140,7 @@ class _Ends:
         return cls(codes, start=start, end=end)
 
 
-def overlaps(labels: Labels, table: Labels, used: np.ndarray, ends: _Ends | None = None) -> np.ndarray:
+def overlaps(labels: Labels, table: Labels | Scattered, used: np.ndarray, ends: _Ends | None = None) -> np.ndarray:
     """Return how many codes each label shares with each of the regions `used`: labels x regions.
 
     Counted at the ends of the labels, so that a region of many intervals costs no more memory than one of a single one.
@@ -191,17 +203,13 @@ def _single_values(view: View) -> bool:
 
 
 def _inside(view: View, regions: Regions, region: int) -> np.ndarray:
-    """Which boxes of single values lie in a region: the last interval that starts at or before a value holds it."""
+    """Which boxes of single values lie in a region."""
     found = np.ones(len(view.weight), bool)
     for at, (labels, table) in enumerate(zip(view.tables, regions.tables, strict=True)):
         wanted = int(regions.ids[region, at])
         if wanted == ANY:
             continue
-        here = slice(table.offsets[wanted], table.offsets[wanted + 1])
-        starts, ends = table.starts[here], table.ends[here]
-        before = np.searchsorted(starts, labels.low.astype(starts.dtype), side="right")
-        held = (before > 0) & (labels.low < ends[before - 1])
-        found &= held[view.labels[:, at]]
+        found &= table.within(wanted, labels.low)[view.labels[:, at]]
     return found
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -28,6 +28,7 @@ from sfumato.claims import Number, number_from_json, number_to_json, plain
 from sfumato.counts import Counts, Table
 from sfumato.errors import Infeasible, NotComparable, ParameterError
 from sfumato.estimate import ANY, Regions, View, align, count, exact_view, expected_at, measured_attribute
+from sfumato.estimate.scattered import Scattered, runs_of
 from sfumato.exact import choice, fraction, whole
 from sfumato.measures.base import MeasureResult, json_number, remembered, worst_of
 from sfumato.randomness import Entropy
@@ -37,6 +38,7 @@ from sfumato.schema import Attribute, Labels, Schema
 # Random sets of values for queries: intervals of ordered attributes, any values of nominal ones.
 
 _WIDE = 2000  # values above which rows of random words would not fit in memory
+_SPARSE = 64  # an interval takes as many bits
 
 
 def _values(attribute: Attribute) -> int:
@@ -73,20 +75,25 @@ def draw_ranges(
     return Regions(tuple(tables), ids=ids), Regions((values,), ids=np.arange(size, dtype=np.int32)[:, None])
 
 
-def _draw(attribute: Attribute, chosen: int, times: int, entropy: Entropy) -> Labels:
+def _draw(attribute: Attribute, chosen: int, times: int, entropy: Entropy) -> Labels | Scattered:
     """Return one label for each draw: `chosen` values of the attribute."""
     size = _values(attribute)
     if attribute.ordered:
         starts = entropy.below_many(size - chosen + 1, times).astype(np.int64)
         return Labels(attribute, np.arange(times + 1, dtype=np.int64), starts, starts + chosen)
+    if size > _WIDE and chosen > size // _SPARSE:
+        bits = Scattered.empty(attribute, times)
+        for row in bits:
+            row[: -(-size // 8)] = np.packbits(entropy.subset(size, chosen))
+        return Scattered(attribute, bits)
     if size > _WIDE:
-        rows = [_intervals(entropy.subset(size, chosen).astype(np.int8)[None, :]) for _ in range(times)]
+        rows = [runs_of(entropy.subset(size, chosen).astype(np.int8)[None, :]) for _ in range(times)]
         lengths = np.array([len(starts) for _, starts, _ in rows], np.int64)
         starts = np.concatenate([row[1] for row in rows]) if rows else np.zeros(0, np.int64)
         ends = np.concatenate([row[2] for row in rows]) if rows else np.zeros(0, np.int64)
     else:
         order = np.argsort(entropy.words(times * size).reshape(times, size), axis=1, kind="stable")
-        lengths, starts, ends = _intervals(_mask(order[:, :chosen], size))
+        lengths, starts, ends = runs_of(_mask(order[:, :chosen], size))
     return Labels(attribute, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), starts, ends)
 
 
@@ -94,15 +101,6 @@ def _mask(chosen: np.ndarray, size: int) -> np.ndarray:
     mask = np.zeros((len(chosen), size), np.int8)
     np.put_along_axis(mask, chosen, values=1, axis=1)
     return mask
-
-
-def _intervals(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Runs of ones of each row: how many, where they start, where they end."""
-    change = np.diff(mask, axis=1, prepend=0, append=0)
-    row, starts = np.nonzero(change == 1)
-    _, ends = np.nonzero(change == -1)
-    narrow = np.int32 if mask.shape[1] < 2**31 - 1 else np.int64  # there may be millions of intervals
-    return np.bincount(row, minlength=len(mask)), starts.astype(narrow), ends.astype(narrow)
 
 
 # COUNT queries, drawn once on a table and asked of every release of it.
@@ -298,8 +296,9 @@ def _drawn_ranges(
             raise Infeasible(f"{number} queries", have, why, hint="raise the selectivity or lower the dimension")
         size = min(5000, max(64, 2 * (number - have)))
         regions, values = draw_ranges(attributes, sets, parameters[0], size, entropy.child(f"batch {batch}"))
-        found = np.flatnonzero(count(view, regions, _matrix(values)) > 0)[: number - have]
-        kept.append((regions.take(found), values.take(found)))
+        found = np.flatnonzero(_counted(view, regions, values) > 0)[: number - have]
+        kept.append((Regions.joined(quasi, [regions.take(found)]), Regions.joined([wanted], [values.take(found)])))
+        del regions, values  # of a wide attribute they are large, and half of them are not kept
         drawn, batch, have = drawn + size, batch + 1, have + len(found)
     return Regions.joined(quasi, [one for one, _ in kept]), Regions.joined([wanted], [two for _, two in kept])
 
@@ -309,11 +308,16 @@ def _truth(counts: Counts, quasi: Sequence[Attribute], wanted: Attribute) -> Vie
     return remembered(counts, "exact view", lambda: exact_view(counts, names, wanted))
 
 
-def _matrix(values: Regions) -> np.ndarray:
-    """Regions x values: which values each query counts."""
-    table = values.tables[0]
-    holds = table.holds(np.arange(table.attribute.size))
-    return np.asarray(holds[values.ids[:, 0]])
+def _counted(view: View, regions: Regions, values: Regions) -> np.ndarray:
+    """Return the expected number of rows in each region that have one of the values beside it.
+
+    Of many values those alone are looked at that the view counts somewhere.
+    """
+    columns = np.arange(view.values)
+    if view.values > _WIDE:
+        columns = np.unique(view.histogram.indices).astype(np.int64)
+        view = replace(view, histogram=view.histogram[:, columns])
+    return count(view, regions, values.tables[0].holds(columns)[values.ids[:, 0]])
 
 
 def answers(table: Table, work: Workload) -> np.ndarray:
@@ -329,7 +333,7 @@ def answers(table: Table, work: Workload) -> np.ndarray:
 def estimated(view: View, work: Workload) -> np.ndarray:
     """Return what a reader of the release answers to each query."""
     if work.kind == "range":
-        return count(view, work.regions, _matrix(work.values))
+        return _counted(view, work.regions, work.values)
     codes = np.column_stack([t.low[ids] for t, ids in zip(work.regions.tables, work.regions.ids.T, strict=True)])
     value = work.values.tables[0].low[work.values.ids[:, 0]]
     found = np.zeros(len(codes))

@@ -407,6 +407,13 @@ class Labels:
         """Return |label n [low, high)| / |label|: the share of a label a region holds under the uniform reading."""
         return np.asarray(self.overlap(low, high) / self.size[:, None])
 
+    def within(self, label: int, codes: np.ndarray) -> np.ndarray:
+        """Whether one label holds each of some codes: the last interval that starts at or before a code may."""
+        here = slice(self.offsets[label], self.offsets[label + 1])
+        starts, ends = self.starts[here], self.ends[here]
+        before = np.searchsorted(starts, codes.astype(starts.dtype), side="right")
+        return np.asarray((before > 0) & (codes < ends[before - 1]))
+
     def holds(self, codes: np.ndarray) -> np.ndarray:
         """Return a labels x codes matrix: does the label hold the code?"""
         codes = np.asarray(codes, np.int64)

@@ -120,10 +120,18 @@ class Tree:
     @cached_property
     def by_name(self) -> dict[str, tuple[int, ...]]:
         """Nodes with distinct intervals that carry a name."""
-        found: dict[str, dict[tuple[int, int], int]] = {}
+        found: dict[str, tuple[int, ...]] = {}
+        several: dict[
+            str, dict[tuple[int, int], int]
+        ] = {}  # few: a dictionary for each of a million names is half a GB
         for node, name in enumerate(self.names):
-            found.setdefault(name, {})[int(self.low[node]), int(self.high[node])] = node
-        return {name: tuple(nodes.values()) for name, nodes in found.items()}
+            if found.setdefault(name, (node,)) == (node,):
+                continue
+            (first,) = found[name]
+            nodes = several.setdefault(name, {(int(self.low[first]), int(self.high[first])): first})
+            nodes[int(self.low[node]), int(self.high[node])] = node
+        found.update((name, tuple(nodes.values())) for name, nodes in several.items())
+        return found
 
     def ancestor(self, low: int, high: int) -> int:
         """Return the deepest node that holds all codes of `[low, high)`."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -199,3 +201,16 @@ def test_by_name_lists_one_node_for_each_set_of_codes():
     assert len(tree.by_name["a"]) == 2
     assert len(tree.by_name["b"]) == 2
     assert tree.names[tree.by_interval[0, 2]] == "b"  # the deepest of the chain
+
+
+def test_names_that_stand_once_take_little_memory():
+    """A dictionary was made for each name: half a GB for the million nodes of a mask of six digits."""
+    size = 20_000
+    low, names = [0, *range(size)], [ROOT, *map(str, range(size))]
+    tree = Tree.of(low, [size, *range(1, size + 1)], [-1] + [0] * size, names)
+    tracemalloc.start()
+    held = tree.by_name
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert held["7"] == (8,)
+    assert taken < 250 * size
