@@ -149,3 +149,12 @@ def test_mutants_are_caught(monkeypatch):
     with monkeypatch.context() as mutant:
         mutant.setattr("sfumato.counts.doubts.keys_beside", lambda *_, **__: [])
         assert not table.doubts.suspected_keys()
+
+
+def test_a_number_with_and_without_a_point_is_one_key():
+    """Keys written 208 and 208.0 are one person, and were taken for two visits of one."""
+    frame = visits(150)
+    numbers = [f"{int(who[1:])}{'.0' if at % 2 else ''}" for who, at in frame.select("who", "at").iter_rows()]
+    table = sf.read(frame.with_columns(who=pl.Series(numbers)), schema("who", person="who"))
+    assert table.doubts.suspected_keys() == []
+    assert sf.publish(table, K5).people.everyone == 150
