@@ -271,6 +271,18 @@ def test_a_guessed_reading_is_refused(tmp_path):
     )
 
 
+def test_of_several_files_the_one_that_was_guessed_is_named(tmp_path):
+    """The refusal named the first file of a glob, whichever file's encoding was guessed."""
+    town = {"role": "target", "values": ["Ulm", "Köln"]}
+    schema = sf.Schema.parse({"name": "t", "source": "public", "attribute": {"town": town}})
+    for name, encoding in (("a.csv", "utf-8"), ("b.csv", "latin-1"), ("c.csv", "utf-8")):
+        (tmp_path / name).write_text("town\nUlm\nKöln\n", encoding)
+    table = sf.read(tmp_path / "*.csv", schema)
+    for part in (table, table.take(np.arange(table.rows))):
+        with pytest.raises(sf.ReadError, match=r"^b\.csv: its encoding was guessed"):
+            sf.publish(part, sf.NoisyTable(1), allow_noise=True)
+
+
 def test_the_first_line_settles_delimiter_and_header(tmp_path):
     """Whatever the rows below it look like, so that no row can change how others are read."""
     schema = sf.Schema.parse(

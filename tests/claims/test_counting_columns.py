@@ -50,6 +50,16 @@ def test_rows_are_not_people_beside_a_number_of_people(name, role):
     assert not sf.check(frame, rows)
 
 
+@pytest.mark.parametrize(
+    "name", ["Fälle", "Faelle", "Bevölkerung", "Bevoelkerung", "FÄLLE", "Fa\u0308lle", "Häufigkeit"]
+)
+def test_a_number_of_people_is_known_with_its_umlaut(name):
+    """Names of counts lost their marks, ä became a: Fälle and Bevölkerung were no numbers of people, Faelle was."""
+    assert named_like_counts(name)
+    with pytest.raises(sf.SchemaError, match="number of people a row stands for"):
+        sf.publish(sf.read(cells(name), schema()), sf.Mondrian(sf.KAnonymity(5)))
+
+
 NAMES = ["cases", "Personen", "Einwohner", "inhabitants", "N_OBS", "population", "patients", "wt", "hochrechnung"]
 FACTORS = ["pond", "expansion", "expansion_factor", "multiplicity"]
 

@@ -161,3 +161,12 @@ def test_rows_that_one_key_has_twice_are_no_reason_against_it():
     table = sf.read(pl.concat([once, once[:35]]), schema("pid", *parts, person="pid"))
     assert not table.doubts.suspected_keys()
     assert sf.publish(table, K5).people.everyone == once.height
+
+
+def test_a_number_with_and_without_a_point_is_one_key():
+    """Keys written 208 and 208.0 are one person, and were taken for two visits of one."""
+    frame = visits(150)
+    numbers = [f"{int(who[1:])}{'.0' if at % 2 else ''}" for who, at in frame.select("who", "at").iter_rows()]
+    table = sf.read(frame.with_columns(who=pl.Series(numbers)), schema("who", person="who"))
+    assert table.doubts.suspected_keys() == []
+    assert sf.publish(table, K5).people.everyone == 150

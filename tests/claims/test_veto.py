@@ -7,11 +7,13 @@ the data.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.claims.small_worlds import small_table
 
@@ -19,7 +21,9 @@ import sfumato as sf
 from sfumato.attacks.audit import laplace_counts
 from sfumato.attacks.composing import against as composition_against
 from sfumato.claims import Claim, Neighbours
+from sfumato.cli.notes import table_warnings
 from sfumato.counts import Table
+from sfumato.counts.doubts import Doubts
 from sfumato.schema import Schema
 
 WORLD = {
@@ -180,3 +184,36 @@ def test_what_was_drawn_is_saved_even_where_the_look_back_fails(tmp_path, capsys
     assert stopped.value.code == 0
     assert "the release is saved, but could not be tried" in capsys.readouterr().err
     assert sf.verify(tmp_path / "out").holds
+
+
+ROWS = Schema.parse({**WORLD, "source": "public", "rows_per_person": 1, "rows": 60})
+
+
+@pytest.mark.parametrize("day", [6_700_000, 2**31 - 2, -100_000_000])
+def test_a_day_that_python_does_not_have_stops_nothing(day):
+    """One day after the year 9999, even in a column without a role, ended `check`, `publish` and its warnings."""
+    frame = pl.DataFrame({"town": ["a", "b"] * 30, "ill": ["flu", "hiv", "hiv"] * 20})
+    frame = frame.with_columns(seen=pl.Series([day, *range(29)] * 2, dtype=pl.Int32).cast(pl.Date))
+    sf.check(frame, ROWS)
+    table = sf.read(frame, ROWS)
+    table_warnings(table, sf.NoisyTable(4).claim(ROWS))
+    assert sf.publish(table, sf.NoisyTable(4), allow_noise=True).claim.kind == "proved"
+    keyed = replace(ROWS, person=("seen",))
+    assert sf.read(frame, keyed).doubts.remarks() is not None
+    assert sf.check(frame, keyed) is not None
+
+
+def test_a_look_at_the_rows_that_fails_is_no_veto(monkeypatch):
+    """An error in a warning about the rows ended the command, so that nothing was published."""
+    table = sf.read(pl.DataFrame({"town": ["a", "b"] * 30, "ill": ["flu", "hiv", "hiv"] * 20}), ROWS)
+
+    def fails(_):
+        raise ValueError("a cell")
+
+    for name in ("of_classes", "suspected_keys", "unclear", "rounded", "related"):
+        monkeypatch.setattr(Doubts, name, fails)
+    said = table_warnings(table, sf.NoisyTable(4).claim(ROWS))
+    assert len(said) == 5
+    assert all(one.startswith("confidential, not covered by the claim: the rows could not") for one in said)
+    with pytest.raises(sf.ReadError, match="ValueError"):
+        table_warnings(table, sf.Mondrian(sf.KAnonymity(2)).claim(ROWS))

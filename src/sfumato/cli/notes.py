@@ -80,14 +80,7 @@ def table_warnings(table: Any, claim: Claim) -> list[str]:
         looks = "looks like free text, which may contain names" if len(texts) == 1 else "look like free text"
         found.append(f"{', '.join(texts)} {looks}: its values are published. Read them, or give the role other")
     found += [f"{one.path}: {one.rule}; {one.hint}" for one in table.doubts.two_people()]
-    keys = table.doubts.suspected_keys() or table.doubts.same_days()
-    looked_at = (
-        *table.doubts.of_classes(),
-        *keys,
-        *table.doubts.unclear(),
-        *table.doubts.rounded(),
-        *table.doubts.related(),
-    )
+    looked_at = table.doubts.before_publishing(proved=claim.kind == "proved")
     seen += [f"{one.path} {one.rule}; {one.hint}" for one in looked_at]
     mark = "confidential, not covered by the claim: " if claim.kind == "proved" else ""
     return [*found, *(f"{mark}{one}" for one in seen)]

@@ -18,8 +18,8 @@ from sfumato.counts.key_spellings import bare_keys, key_texts
 from sfumato.counts.people import alike_problem, blank_problem, nines_problem, read_people
 from sfumato.errors import ParameterError, Problem, ReadError, count_of
 from sfumato.exact import whole
+from sfumato.io.dialect import refuse_guesses
 from sfumato.io.frames import ROWS
-from sfumato.io.read_errors import guessed_reading
 from sfumato.io.source import Source, open_source
 from sfumato.limits import FLOWS
 from sfumato.schema import Schema
@@ -346,9 +346,7 @@ def read_flows(
     keys = [] if person is None else [person]
     many = count_column(source, count, [to, home], [*keys, *ignore])
     wanted = [to, home, *([many] if many else [])]
-    guesses = source.guesses([*wanted, *keys])
-    if guesses:
-        raise guessed_reading(source.name, guesses)
+    refuse_guesses([file.form for file in source.files], [*wanted, *keys])
     frame = source.read(list(dict.fromkeys([*wanted, *keys])))
     pairs = _grouped(frame, to, home, many)
     where = geography.lookup(pairs["to"])

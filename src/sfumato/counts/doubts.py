@@ -6,6 +6,7 @@ claim is proved, since a veto by the data would be an output that the proof does
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -28,10 +29,10 @@ from sfumato.counts.suspected_keys import more_than_by_chance, parted_keys, riva
 from sfumato.counts.unclear_cells import unclear_cells
 from sfumato.engines import Engine
 from sfumato.engines.large_tables import is_large
-from sfumato.errors import Problem, SchemaError, count_of
+from sfumato.errors import Problem, SchemaError, SfumatoError, count_of
 from sfumato.io.encode import numbers_with_point
 from sfumato.io.frames import ROWS
-from sfumato.io.source import Source
+from sfumato.io.source import Source, guarded
 from sfumato.schema import Attribute, Days, Grid
 from sfumato.schema.free_text import address_rule, names_rule, refuse_free_text
 from sfumato.schema.key_names import household_like, visit_like
@@ -88,6 +89,28 @@ class Doubts:
         """
         stray = [] if quick and self._table.rows > _STRAY_ROWS else self.stray()
         return stray + self._doubtful_keys() + self.paired()
+
+    def before_publishing(self, *, proved: bool) -> list[Problem]:
+        """Return what `publish` warns of in the rows; beside a proved claim a look that fails is only named.
+
+        To end there would be a veto by the data.
+        """
+        looks: list[Callable[[], list[Problem]]] = [
+            self.of_classes,
+            lambda: self.suspected_keys() or self.same_days(),
+            self.unclear,
+            self.rounded,
+            self.related,
+        ]
+        found = []
+        for look in looks:
+            try:
+                found += guarded("the rows", look)
+            except SfumatoError:
+                if not proved:
+                    raise
+                found.append(Problem("the rows", "could not all be looked at for doubts", "sfumato check says why"))
+        return found
 
     def suspected_keys(self) -> list[Problem]:
         """Return a problem for columns that may be the key of a person, judged by rows that agree, whatever their name.

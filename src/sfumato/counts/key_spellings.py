@@ -17,6 +17,7 @@ import polars as pl
 
 from sfumato.counts.code_parts import SURNAME_FIRST
 from sfumato.io.decode_cell import canonical_text
+from sfumato.io.encode import cells_of
 from sfumato.schema.word_hints import NO_VALUE, means_none
 from sfumato.visible import one_form, repaired
 
@@ -62,7 +63,7 @@ def key_texts(column: pl.Series) -> pl.Series:
     if column.dtype.is_integer():
         return column.cast(pl.String)
     if column.dtype != pl.String:
-        column = pl.Series(column.name, [canonical_text(value) for value in column.to_list()], dtype=pl.String)
+        column = pl.Series(column.name, [canonical_text(value) for value in cells_of(column)], dtype=pl.String)
     texts = column.str.strip_chars().str.replace(_POINT_ZERO, "$1")
     return texts.set(texts == "", None)
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.counts.code_parts import REPEATED_ROWS, numbered
+from sfumato.counts.key_spellings import key_texts
 from sfumato.io.encode import supported
 from sfumato.io.source import Source
 from sfumato.schema import Missing, Schema
@@ -130,10 +131,10 @@ def first_rows(
 
 
 def _text(column: pl.Series, missing: Missing | None) -> pl.Series:
-    text = column.cast(pl.String).str.strip_chars()
-    gone = ["", *(one.lower() for one in missing.texts)] if missing is not None else [""]
-    plain = text.str.to_lowercase().str.replace(r"^([+-]?\d+)\.0*$", "$1")  # as floats write whole numbers
-    return text.set(plain.is_in(gone), None)
+    """Return a column as texts that agree where the keys of people do: 208 and 208.0 are one."""
+    text = key_texts(column if column.dtype.is_temporal() else column.cast(pl.String))
+    gone = [one.lower() for one in missing.texts] if missing is not None else []
+    return text.set(text.str.to_lowercase().is_in(gone), None)
 
 
 def within_first(source: Source, rows: int) -> str:

@@ -22,7 +22,7 @@ from sfumato.engines.grouping import group_codes
 from sfumato.errors import ParameterError, Problem, ReadError
 from sfumato.io.database import SqlTable
 from sfumato.io.decode_cell import LEFT_OUT
-from sfumato.io.read_errors import guessed_reading
+from sfumato.io.dialect import refuse_guesses
 from sfumato.io.source import open_source
 from sfumato.limits import DRIVER_CELLS
 from sfumato.schema import Attribute, Days, Grid, Schema, Values
@@ -259,8 +259,7 @@ class Table:
 
     def refuse_guesses(self) -> None:
         """Raise when one row could change how others are read: no differentially private claim holds then."""
-        if self.guesses:
-            raise guessed_reading(self._encoded.name, self.guesses)
+        refuse_guesses(self._encoded.forms, [a.column_name for a in self.schema.published])
 
     def check(self) -> list[Problem]:
         """Return every problem of the published columns: absent, outside the domain, not numbers, no value."""

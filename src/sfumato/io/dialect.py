@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ReadError, count_of
-from sfumato.io.read_errors import refuse_names_twice, refused
+from sfumato.io.read_errors import guessed_reading, refuse_names_twice, refused
 from sfumato.raw_files import guarded_from_zlib, packing_of, unpacked, western_encoding
 
 # The lines of a delimited text file, counted apart from the engine that reads them, under one strict rule.
@@ -295,6 +295,7 @@ class CsvForm:
     header: bool
     guessed: bool
     padded: bool
+    file: str  # its name
     first: str = ""  # the line that names the columns
     asked: tuple[str, ...] = ()  # which of delimiter, encoding and header nobody stated
 
@@ -327,6 +328,13 @@ def guesses_of(forms: Iterable[CsvForm], columns: Sequence[str]) -> tuple[str, .
     """Return which of encoding, delimiter and header were guessed from rows, when these columns are read."""
     found = {guess for form in forms for guess in form.guesses(columns)}
     return tuple(guess for guess in ("encoding", "delimiter", "header") if guess in found)
+
+
+def refuse_guesses(forms: Iterable[CsvForm], columns: Sequence[str]) -> None:
+    """Raise for the first file whose reading one row could change, where a differentially private claim is asked."""
+    for form in forms:
+        if guesses := form.guesses(columns):
+            raise guessed_reading(form.file, guesses)
 
 
 def open_csv(
@@ -457,6 +465,7 @@ def _sniff(
         header=has_header,
         guessed=header is None,
         padded=any(cell.startswith(" ") for record in records[1:20] for cell in record),
+        file=path.name,
         first=lines[0] if has_header else "",  # else it is a row
         asked=tuple(name for name, value in given.items() if value is None),
     )

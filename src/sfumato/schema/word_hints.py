@@ -1,9 +1,9 @@
 """What words say. The name of a column: words that point to a person, that others know, that must be kept.
 
-In English, German, French, Spanish, Italian and Dutch, without accents. Sensitive are the special categories of the
-GDPR (article 9: origin, opinion, belief, union, genes and body, health, sex life) and offences (article 10), and what
-people keep to themselves about money and how they were judged. Where a person lives and works, as what and for whom,
-is known to neighbours and colleagues: those are quasi-identifiers.
+In English, German, French, Spanish, Italian and Dutch, without accents and with ae for ä. Sensitive are the special
+categories of the GDPR (article 9: origin, opinion, belief, union, genes and body, health, sex life) and offences
+(article 10), and what people keep to themselves about money and how they were judged. Where a person lives and works,
+as what and for whom, is known to neighbours and colleagues: those are quasi-identifiers.
 A stem takes its variants along: `injur` is injury, injuries and injured. Words of other languages say nothing here.
 """
 
@@ -221,9 +221,17 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 def tokens(name: str) -> frozenset[str]:
     """Return the words of a column's name: `dateOfBirth` and `date_of_birth` have the same; accents are dropped."""
     spaced = re.sub(r"([a-zäöüß0-9])([A-ZÄÖÜ])", r"\1 \2", unicodedata.normalize("NFC", name))
-    german = unicodedata.normalize("NFKD", spaced.lower().translate(_UMLAUTS))
-    plain = "".join(letter for letter in german if not unicodedata.combining(letter))
-    return frozenset(token for token in re.split(r"[^a-z]+", plain) if token)
+    return frozenset(re.findall(r"[a-z]+", _folded(spaced)))
+
+
+def _folded(text: str) -> str:
+    """Return a text in small letters without accents, ä as ae: the lists hold words as they are written without marks.
+
+    German writes ä as ae where there is no ä, so that both are one word; other accents are left out.
+    """
+    german = unicodedata.normalize("NFC", text).casefold().translate(_UMLAUTS)
+    apart = unicodedata.normalize("NFKD", german).casefold()
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def suggested(name: str) -> frozenset[Literal["identifier", "quasi", "sensitive"]]:
@@ -415,9 +423,16 @@ _NONE = {
         "entfallt",
         "entfaellt",
     ),
-    *("keine antwort", "antwort verweigert", "mochte nicht antworten", "verweigert", "nicht erhoben"),
+    *(
+        "keine antwort",
+        "antwort verweigert",
+        "mochte nicht antworten",
+        "moechte nicht antworten",
+        "verweigert",
+        "nicht erhoben",
+    ),
     *("sans objet", "s.o.", "s/o", "non applicable", "ne sait pas", "nsp", "ne se prononce pas", "sans reponse"),
-    *("pas de reponse", "non reponse", "refus de repondre", "non communique"),
+    *("sans reponse", "pas de reponse", "non reponse", "refus de repondre", "non communique"),
     *("no procede", "no aplica", "no aplicable", "no contesta", "no sabe", "no sabe/no contesta", "n.s."),
     *("ns/nr", "sin respuesta", "no responde", "no disponible"),
     *("non applicabile", "non so", "non sa", "non risponde", "nessuna risposta", "non dichiarato", "non pervenuto"),
@@ -456,7 +471,7 @@ def means_none(text: str) -> bool:
     >>> [means_none(text) for text in ("refused", "2 refused", "12 weeks", "yes / no")]
     [False, False, False, False]
     """
-    plain = _folded(text)
+    plain = _said(text)
     if plain in _NONE:
         return True
     code, said = _behind_code(plain)
@@ -472,12 +487,11 @@ def may_mean_none(text: str) -> bool:
     >>> may_mean_none("refused"), may_mean_none("2 refused"), may_mean_none("(1) DK"), may_mean_none("never")
     (True, True, True, False)
     """
-    return _behind_code(_folded(text))[1] in _NOT_SAID
+    return _behind_code(_said(text))[1] in _NOT_SAID
 
 
-def _folded(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES).casefold().strip())
-    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+def _said(text: str) -> str:
+    return _folded(text.translate(_APOSTROPHES).strip())
 
 
 def _behind_code(plain: str) -> tuple[str, str]:
@@ -569,8 +583,7 @@ _WHOLE = re.compile(r"\+?\d+(?:\.0*)?", re.ASCII)
 
 def named_like_counts(name: str, units: Collection[str] = ()) -> bool:
     """Whether a column's name suggests that it says how many people, or `units`, a row stands for."""
-    plain = unicodedata.normalize("NFKD", re.sub(r"([a-z])([A-Z])", r"\1 \2", name)).casefold()
-    words = set(re.findall(r"[a-z]+", "".join(sign for sign in plain if not unicodedata.combining(sign))))
+    words = tokens(name)
     alone = _ALONE.union(units)
     if not words <= _COUNTS | _BESIDE | alone:
         return False
@@ -584,8 +597,7 @@ def may_name_counts(name: str) -> bool:
     >>> may_name_counts("Total"), may_name_counts("Numéro"), may_name_counts("total_cost")
     (True, True, False)
     """
-    plain = unicodedata.normalize("NFKD", name.casefold().strip(" ._"))
-    return "".join(sign for sign in plain if not unicodedata.combining(sign)) in _PERHAPS
+    return _folded(name.strip(" ._")) in _PERHAPS
 
 
 def holds_counts(name: str, texts: Iterable[str]) -> bool:

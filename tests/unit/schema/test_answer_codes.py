@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
+from sfumato.schema import word_hints
 from sfumato.schema.answer_codes import maybe_no_answer
 from sfumato.schema.word_hints import meaning_none, means_none
 
@@ -110,3 +111,18 @@ def test_further_words_for_no_value_are_known(word) -> None:
     """These stood as values among the others, and nobody was asked."""
     assert means_none(word)
     assert meaning_none(["a", "b", word]) == [word]
+
+
+def test_words_are_known_with_umlauts_and_without():
+    """Of words for no value each spelling stood in the list by itself, and `moechte nicht antworten` was missing."""
+    for texts in (("möchte nicht antworten", "moechte nicht antworten"), ("entfällt", "entfaellt"), ("weiß nicht",)):
+        assert all(means_none(text) and means_none(text.upper()) for text in texts)
+
+
+def test_lists_hold_words_as_they_are_compared():
+    """A word with an accent or a capital in a list would never be found."""
+    lists = [held for name, held in vars(word_hints).items() if name.isupper() and isinstance(held, set | frozenset)]
+    lists.remove(word_hints.NO_VALUE)  # whole cells, compared as they are
+    lists.remove(word_hints._SHORT)
+    assert len(lists) > 20
+    assert [word for held in lists for word in held if word_hints._folded(word) != word] == []
