@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import click
 
@@ -68,7 +69,9 @@ def ledger(
     if resolve is not None and state is None:
         raise click.UsageError("--resolve needs --as spent or --as refunded, and --note")
     if set_limit is not None and population is not None:
-        book.limit(population, set_limit, limit_delta)
+        with catch_warnings():
+            simplefilter("ignore", UserWarning)  # printed below, with what is left
+            book.limit(population, set_limit, limit_delta)
     if parts and population is not None:
         book.declare_parts(population, parts)
     if resolve is not None:
@@ -117,6 +120,8 @@ def _print(totals: list[Totals], entries: list[Entry], limits: list[LimitSet]) -
         say(f"  limit: {limit}{left}{other}")
         if left and (ways := _counted(total)):
             say(f"    left is counted {ways}")
+        for name, said in total.exceeded.items():
+            say(f"    {said if name == total.population else f'{name}: {said}'}", style="yellow")
         for changed in limits:
             if changed.population == total.population and changed.before is not None:
                 when = changed.at[:16].replace("T", " ")

@@ -77,7 +77,8 @@ class Totals:
     """What was spent on a population: by relation, and together under the weakest of them.
 
     `leaves` says of each limit that concerns the population, by whose it is, what it leaves to it; `left` is the least.
-    `counted` says in which relation each of them counts: others who share the limit may have weakened it.
+    `counted` says in which relation each of them counts: others who share the limit may have weakened it. `exceeded`
+    says of those that are exceeded already, in what: a limit may be set after more was spent.
     Exact, except for sums of fractions too long to write: spent is then rounded up, and what is left down.
     """
 
@@ -90,6 +91,7 @@ class Totals:
     left: Cost | None
     leaves: Mapping[str, Cost]
     counted: Mapping[str, Neighbours | None]
+    exceeded: Mapping[str, str]
 
     @property
     def left_for(self) -> str:
@@ -106,6 +108,7 @@ class Totals:
             "relation": None if self.relation is None else self.relation.value,
             "limit": None if self.limit is None else self.limit.to_json(),
             "left": None if self.left is None else self.left.to_json(),
+            **({"exceeded": dict(self.exceeded)} if self.exceeded else {}),
         }
 
 
@@ -114,7 +117,8 @@ def totals(tree: PopulationTree, name: str, charges: Iterable[Charge]) -> Totals
     every = list(charges)
     near = _sharing(tree, name, every)
     relation = weakest({charge.neighbours for charge in near})
-    leaves = _leaves(tree, name, every)
+    held = _held(tree, name, every)
+    leaves = {other: spent.left_of(limit).printable(up=False) for other, (spent, limit) in held.items()}
     present = [kind for kind in Neighbours if any(charge.neighbours is kind for charge in near)]
     alone = {kind: [charge for charge in near if charge.neighbours is kind] for kind in present}
     return Totals(
@@ -126,6 +130,7 @@ def totals(tree: PopulationTree, name: str, charges: Iterable[Charge]) -> Totals
         left=reduce(Cost.least, leaves.values()) if leaves else None,
         leaves=leaves,
         counted={other: kind for other, _, kind, _ in _limited(tree, name, every)},
+        exceeded={other: _over(spent, limit) for other, (spent, limit) in held.items() if not spent.within(limit)},
     )
 
 
@@ -167,11 +172,21 @@ def _exceeded(name: str, relation: Neighbours | None, *, spent: Cost, asked: Cos
         error = BudgetExceeded(spent.epsilon, asked.epsilon, limit.epsilon)
     else:
         why = "the limit allows no delta, and this release has one"
-        if limit.delta:
+        if spent.delta > limit.delta:
+            why = _over(spent, limit)
+        elif limit.delta:
             why = f"the limit allows delta {plain(limit.delta)} in all, and with this release it would be more"
         error = BudgetExceeded(spent, asked, limit, why)
     error.add_note(f"The limit is that of the population {name}, counted for the relation {relation}.")
     return error
+
+
+def _over(spent: Cost, limit: Cost) -> str:
+    """Say in what a limit is exceeded by what was spent, and what to do."""
+    over = {"epsilon": spent.epsilon > limit.epsilon, "delta": spent.delta > limit.delta}
+    what = " and ".join(name for name, above in over.items() if above)
+    why = f"the limit is exceeded in {what} by what is already spent"
+    return f"{why}, so nothing is left unless one with that {what} is set"
 
 
 def _sharing(tree: PopulationTree, name: str, charges: list[Charge]) -> list[Charge]:
@@ -204,10 +219,10 @@ def _downwards(tree: PopulationTree, name: str, own: Mapping[str, Cost]) -> Cost
     return own.get(name, NONE) + dearest.get(name, NONE)
 
 
-def _leaves(tree: PopulationTree, name: str, charges: list[Charge]) -> dict[str, Cost]:
-    """Return what each limit that concerns the population leaves to it, in the relations used so far."""
+def _held(tree: PopulationTree, name: str, charges: list[Charge]) -> dict[str, tuple[Cost, Cost]]:
+    """Return for each limit that concerns the population what was spent of it, in the relations used so far, and it."""
     above = {name, *tree.above(name)}
     return {
-        other: _dearest(tree, name if other in above else other, own).left_of(limit).printable(up=False)
+        other: (_dearest(tree, name if other in above else other, own), limit)
         for other, limit, _, own in _limited(tree, name, charges)
     }

@@ -70,9 +70,10 @@ class Cost:
         return Cost(min(self.epsilon, other.epsilon), delta=min(self.delta, other.delta))
 
     def left_of(self, limit: Cost) -> Cost:
-        """Return what the limit leaves where epsilon and delta are added up, never below 0."""
-        zero = Fraction(0)
-        return Cost(max(limit.epsilon - self.epsilon, zero), delta=max(limit.delta - self.delta, zero))
+        """Return what the limit leaves where epsilon and delta are added up: nothing once either is overspent."""
+        if not self.within(limit):
+            return Cost(Fraction(0))
+        return Cost(limit.epsilon - self.epsilon, delta=limit.delta - self.delta)
 
     def within(self, limit: Cost) -> bool:
         """Whether the limit is kept: neither sum is above it."""

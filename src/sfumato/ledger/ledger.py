@@ -20,6 +20,7 @@ import datetime as dt
 import json
 import os
 import sqlite3
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
@@ -84,7 +85,8 @@ class Ledger:
     def limit(self, population: str, epsilon: Number, delta: Number = 0) -> None:
         """Set how much may ever be spent on a population, in the relation its releases share (see `Totals`).
 
-        What the limit was before stays in the ledger: `limits` lists every one that was set.
+        What the limit was before stays in the ledger: `limits` lists every one that was set. A limit that what is
+        spent already exceeds is set, with a warning.
         """
         most = Cost(
             fraction("epsilon", epsilon, above=0, hint="try 1"), delta=fraction("delta", delta, least=0, below=1)
@@ -102,6 +104,9 @@ class Ledger:
                 "UPDATE population SET epsilon = ?, delta = ? WHERE name = ?",
                 [(str(most.epsilon), str(most.delta), name) for name in spellings(connection, population)],
             )
+            found = totals(read_tree(connection), population, read_charges(connection))
+        if said := found.exceeded.get(population):
+            warnings.warn(f"{population}: {said}", UserWarning, stacklevel=2)
 
     def declare_parts(self, parent: str, parts: Iterable[str]) -> None:
         """Declare that these are parts of a population which share nobody, and that who belongs where is public."""

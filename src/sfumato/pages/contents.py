@@ -187,7 +187,7 @@ def _published(release: Release) -> dict[str, Any]:
         "form": FORMS.get(release.form, release.form),
         "membership": membership(release.form),
         "summary": {name: f"{value:,.10g}" for name, value in _sizes(release).items()},
-        "capped_by": release.schema.capped_by,
+        **({"capped_by": release.schema.capped_by} if release.capped else {}),
         "sizes": size_rows(group_sizes(release)),
         "fingerprints": replace(release.fingerprints(), people=None).describe(),  # by no key
         "exposed": release.exposed().sentences() if release.form in ("generalized", "buckets") else [],

@@ -86,6 +86,8 @@ def budget(project: Project, planned: str | None = None) -> dict[str, Any]:
         words += f", and delta {plain(found.leaves[whose].delta)} of {plain(most.delta)}"
     if whose != found.population:
         words += f", by the limit of {visible(whose)}"
+    if said := found.exceeded.get(whose):
+        words += f"; {said}"
     if found.left_for:
         words += f", counted for {found.left_for}"
     if wanted:
@@ -93,7 +95,7 @@ def budget(project: Project, planned: str | None = None) -> dict[str, Any]:
     used = min(max(1 - left / limit, Fraction(0)), Fraction(1))
     more = min(wanted / limit, 1 - used)
     bar = {"used": round(float(_WIDTH * used), 1), "planned": round(float(_WIDTH * more), 1)}
-    return {**shown, "limited": True, "words": words, "fits": wanted <= left, **bar}
+    return {**shown, "limited": True, "words": words, "fits": wanted <= left and not said, **bar}
 
 
 def _limit_of(project: Project, name: str) -> Any:

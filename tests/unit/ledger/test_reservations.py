@@ -6,8 +6,10 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
 import sfumato as sf
+from sfumato.cli.main import app
 from sfumato.ledger import Cost, Ledger
 from sfumato.randomness import Entropy
 
@@ -318,3 +320,31 @@ def test_parts_nested_in_thousands_are_added_up():
     check(tree, charges, Charge("p4999", neighbours=ADD, cost=Cost(Fraction(7))))
     with pytest.raises(sf.BudgetExceeded):
         check(tree, charges, Charge("p4999", neighbours=ADD, cost=Cost(Fraction(8))))
+
+
+def test_a_limit_that_is_exceeded_already_says_in_what(tmp_path):
+    """Epsilon 6 was said to be left, and a release without delta was refused since it "has one"."""
+    path = tmp_path / "spent.db"
+    spent = sf.Ledger(path)
+    spent.reserve("people", sf.Claim(sf.ApproxDP(4, delta="1/1000"), neighbours=ADD), "m").spend()
+    words = "the limit is exceeded in delta by what is already spent, so nothing is left unless one with that delta"
+    with pytest.warns(UserWarning, match=f"people: {words}"):
+        spent.limit("people", 10)
+    totals = spent.totals("people")
+    assert totals.left == Cost(Fraction(0))
+    assert totals.to_json()["exceeded"] == {"people": totals.exceeded["people"]}
+    assert totals.exceeded["people"].startswith(words)
+    pure = sf.Claim(sf.PureDP(1), neighbours=ADD)
+    with pytest.raises(sf.BudgetExceeded, match=words) as refused:
+        spent.reserve("people", pure, "m")
+    assert "this release has one" not in str(refused.value)
+    done = CliRunner().invoke(app, ["ledger", str(path), "--population", "people", "--set-limit", "10"])
+    assert "left: epsilon 0\n" in done.output
+    assert words in " ".join(done.output.split())
+    spent.limit("people", 10, "1/1000")
+    assert not spent.totals("people").exceeded
+    assert spent.totals("people").left == Cost(Fraction(6))
+    assert "exceeded" not in spent.totals("people").to_json()
+    spent.reserve("people", pure, "m").spend()
+    with pytest.warns(UserWarning, match="the limit is exceeded in epsilon and delta by what is already spent"):
+        spent.limit("people", 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -22,8 +24,13 @@ from sfumato.mechanisms.target_rows.corrections import (
     units,
 )
 from sfumato.mechanisms.target_rows.row_model import CellLaw
-from sfumato.mechanisms.target_rows.target_rows import affordable_corrections, number_of_corrections, parts_of
-from sfumato.randomness import Entropy
+from sfumato.mechanisms.target_rows.target_rows import (
+    affordable_corrections,
+    noise_of_sum,
+    number_of_corrections,
+    parts_of,
+)
+from sfumato.randomness import Entropy, discrete_laplace
 
 SURE = Fraction(1000)
 WHOLE = (Node(0, high=4, tree=0),)
@@ -126,3 +133,27 @@ def test_rows_tell_an_effect_that_no_cell_holds():
     assert abs(int(release.groups.carried.weight.sum()) - 40_000) < 2000
     answer = [len(labels) for labels in release.boxes.tables]
     assert sum(many == 4 for many in answer) >= 5
+
+
+def test_what_noise_adds_to_corrected_rows_is_not_understated():
+    """The noise of the table that says how many rows are drawn was left out of what was said to be noise alone."""
+    described = replace(schema(values=8), rows=30_000)
+    empty = Table.from_codes(described, np.zeros((0, 4), np.int64))
+    released = [sf.publish(empty, sf.TargetRows(1), seed=seed, allow_noise=True) for seed in range(60)]
+    drawn = np.array([release.rows for release in released])
+    parts = parts_of(described, 30_000, Fraction(1))
+    rounds = number_of_corrections(described, 30_000, Fraction(1))
+    most = noise_of_sum(8 * (2 + len(STRATA) + 1), parts["corrections"] / rounds)
+    error = drawn.std() / math.sqrt(len(drawn))
+    assert drawn.mean() - 3 * error < most < drawn.mean() + 3 * error
+    said = {note.partition(" of these ")[0] for release in released for note in release.notes if "noise alone" in note}
+    assert said == {f"noise alone was expected to add up to about {most:,.3g}"}
+
+
+@pytest.mark.parametrize("entries", [2, 14, 56])
+def test_a_sum_of_noise_adds_at_most_that_much(entries):
+    rate = Fraction(1, 5)
+    drawn = discrete_laplace(rate / UNITS, 20_000 * entries, Entropy.seeded(entries)).reshape(-1, entries)
+    added = np.maximum(drawn.sum(axis=1) // UNITS, 0)
+    most = noise_of_sum(entries, rate)
+    assert 0.85 * most < added.mean() < most + 4 * added.std() / math.sqrt(len(added))

@@ -56,6 +56,11 @@ class Correction:
     weights: np.ndarray
     rows: int  # that its noisy table has in all
 
+    @property
+    def entries(self) -> int:
+        """How many noisy counts `rows` is the sum of: both tables of `measured`."""
+        return self.weights.size + 2 * len(self.factor)
+
 
 @dataclass(frozen=True)
 class CorrectedModel:

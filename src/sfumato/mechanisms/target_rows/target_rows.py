@@ -206,6 +206,22 @@ def parts_of(schema: Schema, evidence: int, epsilon: Fraction) -> dict[str, Frac
     return STACKED if is_stacked(schema, evidence) else CELLS_ALONE
 
 
+def noise_of_sum(entries: int, rate: Fraction) -> float:
+    """Return at most what noise is expected to add to the sum of so many counts, where it adds and does not take.
+
+    The sum of their noise has nearly a normal law, whose positive part has this mean.
+
+    >>> round(noise_of_sum(100, Fraction(1, 2)), 1)
+    11.3
+    """
+    return math.sqrt(2 * entries) / float(rate) / math.sqrt(2 * math.pi)
+
+
+def steadiest(made: Sequence[Correction]) -> Correction:
+    """Return the correction whose table has the fewest values, so that its sum has the least noise."""
+    return min(made, key=lambda one: len(one.factor))
+
+
 class TableDraw(Draw, Protocol):
     """Makes the choices and adds noise to the counts: from entropy, or (in an audit) by walking all of them."""
 
@@ -408,7 +424,7 @@ class TargetRows:
             lookups.append(place[column.value].astype(np.int32))
             columns[at] = place[columns[at]] if len(columns[at]) else columns[at]
         claim = self._claimed(counts.schema, found.trace)
-        notes, added = ["rows are drawn from noisy counts"], self._added(schema)
+        notes, added = ["rows are drawn from noisy counts"], self._added_to(found, schema)
         if NOISE_SHARE * added >= len(label):  # of the drawn rows and of public numbers
             notes.append(f"noise alone was expected to add up to about {added:,.3g} of these {len(label):,} rows")
         return _released(schema, tables, lookups, columns, label, claim=claim, json=self.to_json(), notes=notes)
@@ -507,8 +523,18 @@ class TargetRows:
         shortest = min(len(public_bins(a, cut)) - 1 for a, cut in zip(schema.quasi, whole, strict=True))
         if shortest / each**2 >= Fraction(many, classes) / rate**2:
             return cells
-        # The sum of a column's entries has nearly a normal law, whose positive part has this mean.
-        return max(cells, classes * math.sqrt(2 * shortest) / float(each) / math.sqrt(2 * math.pi))
+        return max(cells, classes * noise_of_sum(shortest, each))
+
+    def _added_to(self, found: Fixed, schema: Schema) -> float:
+        """Return at most how many rows noise was expected to add to those drawn; of what is public once all is drawn.
+
+        Where odds were corrected, as many rows are drawn as the table of a correction has.
+        """
+        if not isinstance(found.model, CorrectedModel):
+            return self._added(schema)
+        made = found.model.corrections
+        rate = dict(found.trace)["corrections"] / schema.rows_per_person / len(made)
+        return noise_of_sum(steadiest(made).entries, rate)
 
     def _planned(self, schema: Schema) -> tuple[tuple[str, Fraction], ...]:
         budget = Budget(self.epsilon)
@@ -629,8 +655,7 @@ def _corrections(
         one = fitted_correction(at, bins[at], cuts[at], off=noisy[:, :2], settled=noisy[:, 2:], rate=measuring)
         odds = corrected(odds, one, values[at])
         made.append(one)
-    steadiest = min(made, key=lambda one: len(one.factor))  # whose sum has the least noise
-    return CorrectedModel(law, classes=classes, corrections=tuple(made), rows=steadiest.rows)
+    return CorrectedModel(law, classes=classes, corrections=tuple(made), rows=steadiest(made).rows)
 
 
 def _table(borders: np.ndarray, codes: np.ndarray, label: np.ndarray, weight: np.ndarray, classes: int) -> np.ndarray:
