@@ -347,3 +347,14 @@ def test_results_do_not_change_from_run_to_run():
     one, same = (attack_all(release, table, control, seed=3).to_json() for _ in range(2))
     assert one == same
     assert np.isfinite([gain["gain"] for gain in one["attacks"]]).all()
+
+
+@pytest.mark.parametrize(("decided", "counted"), [(True, "people"), (False, "rows")])
+def test_a_rehearsal_speaks_of_rows_where_nobody_said_that_they_are_people(decided, counted):
+    """ "More people may then be found" was said of a table whose rows nobody had called people."""
+    table, _ = tables()
+    described = replace(table.schema, rows_stated=decided, rows_per_person=1)
+    table = Table.from_codes(described, table.codes([a.name for a in described.published]))
+    method = sf.Mondrian(sf.KAnonymity(5))
+    found = attack_all(sf.publish(table, method), table, again=method, attacks=["inference"])
+    assert f"more {counted} may then be found than in the rehearsal" in found.describe()

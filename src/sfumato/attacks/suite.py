@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.base import NOT_BETTER, Attack, Fit, Gain, Knowledge, percent
-from sfumato.attacks.case import known_names, refuse_unspeakable, victims
+from sfumato.attacks.case import known_names, refuse_unspeakable, victims, whom
 from sfumato.counts import Table, holdout
 from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError, SfumatoError
@@ -86,6 +86,7 @@ class Suite:
     distances: Mapping[str, float]
     rehearsed: bool = False
     controlled: bool = True
+    counted: str = "people"
     confidential: bool = True
 
     def __getitem__(self, attack: str) -> Gain:
@@ -125,7 +126,8 @@ class Suite:
             found.append(
                 "Measured on a rehearsal with half of the table: the mechanism was run on it, and the other half are "
                 "the controls. The release itself has other classes. With more rows they can be smaller, above all "
-                "where l-diversity or t-closeness is asked for: more people may then be found than in the rehearsal."
+                f"where l-diversity or t-closeness is asked for: more {self.counted} may then be found than in the "
+                "rehearsal."
             )
         if self.distances:
             said = ", ".join(f"{name} {far:.3g}" for name, far in self.distances.items())
@@ -214,6 +216,7 @@ def attack_all(
         },
         rehearsed=again is not None,
         controlled=control is not None,
+        counted=whom(table).many,
     )
 
 

@@ -287,7 +287,8 @@ def identity_of(table: Table, release: Release) -> dict[str, Any]:
 
     For someone known to be in the table (the prosecutor): 1 / people of the class, of the smallest one where a person
     is in several. Where the people of a class are known at least only, chances are upper bounds (`at_most`), and who is
-    in a small class is not known. Nothing where rows are not people.
+    in a small class is not known. Where people have several rows (`several_rows`), the chance is that of a reader who
+    picks one of the people of the class at random, not one of its rows. Nothing where rows are not people.
     """
     people, kept = people_of(release), classes_of(release)
     if people is None or not len(kept) or release.form != "generalized":
@@ -301,6 +302,7 @@ def identity_of(table: Table, release: Release) -> dict[str, Any]:
     small = {} if unsure else {str(k): int(number[each < k].sum()) for k in (2, 5, 11, 20)}
     average = float((number / each).sum()) / everyone
     found = {"highest": 1 / int(sizes.min()), "average": average, "people": everyone, "below": small}
+    found |= {"several_rows": True} if release.people is not None else {}
     return {**found, "at_most": True} if unsure else found
 
 

@@ -432,6 +432,12 @@ def _associations(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+BY_PERSON = (
+    "That is the chance of a reader who picks one of the people of the class at random; whoever picks one of its rows "
+    "comes more often upon somebody with more rows than others."
+)
+
+
 def _identity(found: Mapping[str, Any], counted: tuple[str, str]) -> dict[str, Any]:
     """How likely a person's row is found, in percent."""
     if not found:
@@ -439,6 +445,7 @@ def _identity(found: Mapping[str, Any], counted: tuple[str, str]) -> dict[str, A
     most = "at most " if found.get("at_most") else ""
     below = [f"{count_of(int(n), *counted)} in classes below {k}" for k, n in found["below"].items() if n]
     return {
+        **({"by_person": BY_PERSON} if found.get("several_rows") else {}),
         "highest": f"{most}{100 * float(found['highest']):.3g} %",
         "average": f"{most}{two_digits(100 * float(found['average']))} %",
         "below": below,

@@ -69,6 +69,7 @@ class Released:
         Nothing where no row of the release is anybody's, or where its classes do not say how many people they hold.
         """
         from sfumato.attacks.identity import class_sizes, prosecutor_risk
+        from sfumato.pages.contents import BY_PERSON
         from sfumato.release import Release
 
         def work() -> dict[str, Any]:
@@ -80,7 +81,8 @@ class Released:
             risk = prosecutor_risk(class_sizes(release))
             shown = {part: percent(risk[part]) for part in ("mean", "highest")}
             person = release.people is not None or schema.unit == "person"
-            return {**shown, "counted": "person" if person else "row"} if risk["highest"] else {}
+            shown |= {"counted": "person" if person else "row", "by_person": BY_PERSON if several else ""}
+            return shown if risk["highest"] else {}
 
         manifest = self.folder(project, name) / "manifest.json"
         found = self.screens.background.waited(project, "classes", digest(manifest), work)

@@ -90,6 +90,23 @@ def test_a_person_with_rows_in_several_classes_is_counted_once(tmp_path):
     assert found["average"] == pytest.approx(sum(1 / 15 for _ in range(120)) / 120)
 
 
+@pytest.mark.parametrize("keyed", [True, False])
+def test_the_chance_of_somebody_with_many_rows_is_said_to_be_by_person(tmp_path, keyed):
+    """20 % at worst was said where a person with 3 of 7 rows is picked by row with 43 %."""
+    drawn = random.Random(5)
+    rows = []
+    for at in range(150):
+        same = (10 * drawn.randrange(9), drawn.choice("FM"), drawn.choice("abcd"))
+        rows += [(f"P{at}", *same, drawn.choice("xyz")) for _ in range(1 + 4 * (at % 5 == 0) if keyed else 1)]
+    table = table_of(rows, 'person = "id"' if keyed else "rows_per_person = 1\ncopies_are_people = true", tmp_path)
+    front = sf.frontier(table, [sf.Mondrian(sf.KAnonymity(5))], progress=False, workers=0)
+    assert identity_of(table, sf.publish(table, front.points[0].mechanism)).get("several_rows", False) == keyed
+    sf.report(front, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "known to be in the table is picked out of their class with a chance of" in page
+    assert ("whoever picks one of its rows comes more often upon somebody with more rows than others." in page) == keyed
+
+
 @pytest.mark.parametrize("really", [False, True])
 def test_two_spellings_of_a_value_are_no_sign_of_several_people(tmp_path, capsys, really):
     rows = []
