@@ -371,6 +371,27 @@ def test_a_bare_file(tmp_path):
 FLUS = pl.DataFrame({"age": ["[0-50)"] * 6 + ["[50-100)"], "illness": ["flu", "ulcer"] * 3 + ["ulcer"]})
 
 
+@pytest.mark.parametrize(
+    ("said", "cell", "hint"),
+    [
+        (
+            {"kind": "numeric", "range": [0, 99_000], "thousands": ",", "units": ["$"]},
+            "$7,000",
+            "without units and marks",
+        ),
+        ({"kind": "date", "range": ["2000-01-01", "2030-01-01"], "format": "%d.%m.%Y"}, "5.1.2020", "as 2024-05-31"),
+        ({"kind": "ordered", "values": ["low", "high"]}, "mid", "add them to `values`"),
+    ],
+)
+def test_a_hint_for_values_that_cannot_be_read_fits_their_kind(tmp_path, said, cell, hint):
+    """Numbers and days were to be added to `values`, which their columns do not have."""
+    age = {"role": "quasi", "kind": "numeric", "range": [0, 100]}
+    schema = Schema.parse({"name": "t", "attribute": {"age": age, "held": {"role": "sensitive", **said}}})
+    pl.DataFrame({"age": ["[0-50)"] * 4, "held": [cell] * 4}).write_csv(tmp_path / "t.csv")
+    (problem,) = verify(tmp_path / "t.csv", schema=schema, requirement=LDiversity(1)).problems
+    assert hint in problem.hint
+
+
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_a_blank_line_of_a_bare_file_is_no_person(tmp_path, ends):
     """Blank lines were counted as people: they hid a class of one, and made a correct table fail."""

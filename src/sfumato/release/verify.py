@@ -43,7 +43,7 @@ from sfumato.release.hidden_content import beside_the_table
 from sfumato.release.manifest import COUNTED_FORMS, DICTIONARY, MANIFEST, Manifest, read_manifest
 from sfumato.release.release import noise_lines
 from sfumato.release.verdict import Verdict
-from sfumato.schema import Attribute, Schema
+from sfumato.schema import Attribute, Days, Schema, Values
 from sfumato.schema.word_hints import holds_counts, named_like_counts
 from sfumato.version import __version__
 
@@ -404,6 +404,15 @@ def _uncounted(schema: Schema, columns: Mapping[str, str], texts: Mapping[str, S
     ]
 
 
+def _known_value_hint(attribute: Attribute) -> str:
+    """Say what to do with values of a carried column that are not in the schema."""
+    if isinstance(attribute.values, Values):
+        return "add them to `values` of the schema, or to `same` where they are spellings of one"
+    if isinstance(attribute.values, Days):
+        return "write days of the schema's range, as 2024-05-31"
+    return "write numbers of the schema's range without units and marks for thousands, as 50000 or 0.5"
+
+
 def _file(
     path: Path,
     schema: Schema,
@@ -444,9 +453,9 @@ def _file(
     # Unknown values have no rank, and nobody can tell whether two of them are one value in two spellings.
     needed = {attribute.where for attribute in schema.carried if attribute.ordered}
     needed |= {attribute.where for attribute in schema.sensitive if requirement.reads_sensitive}
-    hint = "add them to `values` of the schema, or to `same` where they are spellings of one"
+    how = {attribute.where: _known_value_hint(attribute) for attribute in schema.carried}
     problems += [replace(p, hint=_NO_FOLDER) if p.path == PEOPLE and not beside else p for p in examined.problems]
-    problems += [replace(p, hint=hint) for p in unread if p.path in needed]
+    problems += [replace(p, hint=how[p.path]) for p in unread if p.path in needed]
     absent = [attribute.name for attribute in schema.quasi if attribute.name not in columns]
     notes = [*_nothing_asked(requirement), *(f"{name} is not in the table: read as *" for name in absent)]
     notes += [f"{p.path}: {p.rule}; they are compared by text" for p in unread if p.path not in needed]
