@@ -82,7 +82,19 @@ class Published:
         return ", ".join(f"{n} {'person' if n == 1 else 'people'} in classes below {k}" for k, n in answer.items() if n)
 
     def alike_but_missing(self, name: str) -> int:
-        """In how many classes everyone whose value is known has the same one and someone's is missing."""
+        """In how many classes not everybody has one value, but everyone of whom a value is known has the same one."""
+        alike = 0
+        for label, rows in self.classes.items():
+            holders = defaultdict(set)
+            for row in rows:
+                holders[row.cells[name]].add(row.person)
+            everybody, knowing = self.people[label], {row.person for row in rows if row.cells[name] is not None}
+            shared = any(people == knowing for value, people in holders.items() if value is not None)
+            alike += len(holders) > 1 and everybody not in holders.values() and (shared or not knowing)
+        return alike
+
+    def alike_in_rows(self, name: str) -> int:
+        """In how many classes the rows show that: one known value, and rows without one."""
         values = [{row.cells[name] for row in rows} for rows in self.classes.values()]
         return sum(None in here and len(here) == 2 for here in values)
 
@@ -268,6 +280,13 @@ def forms(messy: Messy, truth: Published | None = None, people_lines: int | None
             (
                 rf"in {_N} of {_N} classes everyone whose (\w+) is known has the same",
                 lambda n, of, name: (n, of) == (truth.alike_but_missing(name), number),
+            ),
+            (
+                rf"in at least {_N} of {_N} classes everyone whose (\w+) is known has the same",
+                lambda n, of, name: (
+                    (n, of) == (truth.alike_in_rows(name), number)
+                    and n <= truth.alike_but_missing(name) + truth.with_one_value(name)
+                ),
             ),
             (
                 rf"[Ii]n {_N} of {_N} classes everybody has one value of (\w+) in common",

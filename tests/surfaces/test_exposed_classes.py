@@ -596,6 +596,25 @@ def test_a_value_of_one_row_is_not_said_to_be_one_persons() -> None:
     assert "person alone" not in " ".join(warnings)
 
 
+@pytest.mark.parametrize("asked", [sf.KAnonymity(3), sf.KAnonymity(3) & sf.LDiversity(2, kind="distinct")])
+def test_everyone_whose_value_is_known_is_counted_in_people(asked, tmp_path) -> None:
+    """A class in which all have hiv, some also flu and some no value, was not counted; under k alone, none was."""
+    rows = [("a", "m", "hiv"), ("b", "m", "hiv"), ("c", "m", ""), ("d", "m", "hiv")]
+    rows += [("e", "f", "hiv"), ("e", "f", "flu"), ("f", "f", "hiv"), ("g", "f", ""), ("h", "f", "hiv")]
+    rows += [("i", "d", "flu"), ("j", "d", "gout"), ("k", "d", "hiv"), ("l", "d", "")]
+    named = {"sex": {"role": "quasi", "values": ["m", "f", "d"]}}
+    named["ill"] = {"role": "sensitive", "values": ["hiv", "flu", "gout"], "missing": [""]}
+    schema = sf.Schema.parse({"name": "t", "person": "who", "attribute": named})
+    table = sf.read(pl.DataFrame(rows, schema=["who", "sex", "ill"], orient="row"), schema)
+    release = sf.publish(table, sf.Mondrian(asked))
+    assert len(release.groups) == 3
+    said = "everyone whose ill is known has the same"
+    assert any(text.startswith(f"in 2 of 3 classes {said}") for text in release.warnings())
+    release.save(tmp_path / "out", allow_fingerprints=True)
+    for answer in (sf.Release.load(tmp_path / "out").warnings(), sf.verify(tmp_path / "out").notes):
+        assert any(f"in at least 1 of 3 classes {said}" in text for text in answer)
+
+
 def test_codes_of_a_mask_stand_in_no_list(tmp_path) -> None:
     """Every code was published as `0****`, and nine of them were said to stand in labels or in the manifest's list."""
     described = SCHEMA.replace('values = ["a", "b", "c", "d"]', 'mask = { length = 5, from = "right" }')

@@ -114,7 +114,27 @@ def seen_by_key(table: Table, release: Release) -> SeenByKey | None:
         alike=alike,
         missing=missing,
         counted=counted,
+        knowing={
+            a.name: (
+                _people_with(lines, lines.members, at, len(release.groups), without=a.no_value_codes),
+                _people_with(
+                    lines, lines.members, at, len(release.groups), without=(*a.no_value_codes, *a.unsure_codes)
+                ),
+            )
+            for at, (a, _) in enumerate(held)
+            if a.role == "sensitive"
+        },
     )
+
+
+def _people_with(
+    lines: PlacedLines, members: Members, column: int, groups: int, *, without: Sequence[int]
+) -> np.ndarray:
+    """Return how many people of each group have, in any of their rows, a value of a column other than some."""
+    kept = (lines.group >= 0) & ~np.isin(lines.codes[:, column], list(without))
+    there = kept[members.line]
+    pairs = np.unique(np.column_stack([lines.group[members.line[there]], members.person[there]]), axis=0)
+    return np.bincount(pairs[:, 0], minlength=groups)
 
 
 def _alone(lines: PlacedLines, members: Members, published: np.ndarray) -> int:

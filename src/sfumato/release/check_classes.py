@@ -257,8 +257,7 @@ def _weighed(
             table, people = (counts, None) if held is None else held
             texts = nearly_one_value(attribute.name, table, missing=_missing_codes(attribute, read), people=people)
             examined.exposed += [f"Warning: {text}" for text in texts]
-    if asked.reads_sensitive:
-        examined.exposed += _alike_but_missing(sensitive, classes, values, times, word=word)
+    examined.exposed += _alike_but_missing(sensitive, classes, values, times, word=word, several=schema.several)
     bad = np.zeros(number, bool)
     findings = []
     for part in asked.parts:
@@ -346,7 +345,13 @@ def _of_one_value(
 
 
 def _alike_but_missing(
-    sensitive: Sequence[Attribute], classes: np.ndarray, values: Mapping[str, Texts], times: np.ndarray, *, word: str
+    sensitive: Sequence[Attribute],
+    classes: np.ndarray,
+    values: Mapping[str, Texts],
+    times: np.ndarray,
+    *,
+    word: str,
+    several: bool,
 ) -> list[str]:
     """Say in how many classes all known values are one, missing ones and other spellings aside, by attribute."""
     from scipy.sparse import csr_matrix
@@ -361,9 +366,9 @@ def _alike_but_missing(
         found = [_code(attribute, text) for text in distinct]
         counts = csr_matrix((times, (classes, codes)), shape=(int(classes.max(initial=-1)) + 1, width), dtype=np.int64)
         none = _missing_codes(attribute, values[attribute.name])
-        said.append(known_alike(attribute.name, counts, none, word=word))
+        said.append(known_alike(attribute.name, counts, none, word=word, several=several))
         unsure = _numbered(attribute, values[attribute.name], attribute.unsure_codes)
-        said.append(perhaps_alike(attribute.name, counts, none, unsure=unsure, word=word))
+        said.append(perhaps_alike(attribute.name, counts, none, unsure=unsure, word=word, several=several))
         if near:
             first = _first_codes(found, codes, places, near=near, width=width)
             said.append(spelt_alike(attribute.name, counts, first, word=word))

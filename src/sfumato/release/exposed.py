@@ -148,7 +148,7 @@ def _of_classes(release: Release) -> tuple[str, ...]:
         }
         hint = _ASK_BOTH if _takes(release) else _OTHER_METHOD.format(them="l or t", flags="--l, --t")
         warnings += [f"nothing is promised of {name}, and {all_}. {hint}" for name, all_ in of.items()]
-        return (*warnings, *_shared_unseen(release), *_nearly_alike(release))
+        return (*warnings, *_shared_unseen(release), *_alike_but_missing(release), *_nearly_alike(release))
     alike = [f"{text}. {_ask_for_l(release)}" for text in exposed.one_value()]
     return (*warnings, *alike, *_alike_but_missing(release), *_nearly_alike(release))
 
@@ -384,31 +384,25 @@ def _nearly_alike_on(release: Release, attribute: Attribute) -> list[str]:
 
 def _alike_but_missing(release: Release) -> list[str]:
     """Warn of classes in which all known values are one, missing ones and other spellings aside."""
-    asked = release.claim.promise
-    if not isinstance(asked, Requirement) or not asked.reads_sensitive:
-        return []
     word = "group" if release.form == "buckets" else "class"
-    found = [
-        known_alike(attribute.name, release.groups.histogram(attribute.name), attribute.no_value_codes, word=word)
-        for attribute in release.carried
-        if attribute.role == "sensitive"
-    ]
-    found += [
-        perhaps_alike(
-            attribute.name,
-            release.groups.histogram(attribute.name),
-            attribute.no_value_codes,
-            unsure=attribute.unsure_codes,
-            word=word,
-        )
-        for attribute in release.carried
-        if attribute.role == "sensitive"
-    ]
-    found += [
-        spelt_alike(attribute.name, release.groups.histogram(attribute.name), near_codes(attribute.texts()), word=word)
-        for attribute in release.carried
-        if attribute.role == "sensitive" and isinstance(attribute.domain, Values)
-    ]
+    kept, seen = np.ones(len(release.groups), bool), release.seen_by_key
+    if release.suppressed_group is not None:
+        kept[release.suppressed_group] = False
+    found = []
+    for attribute in release.carried:
+        if attribute.role != "sensitive":
+            continue
+        rows = counts = release.groups.histogram(attribute.name)[kept]
+        given: dict[str, Any] = {"word": word, "several": release.schema.several}
+        if seen is not None:
+            counts = seen.counted.histogram(attribute.name, attribute.size)[kept]
+            knowing = [people[kept] for people in seen.knowing[attribute.name]]
+            given |= {"people": seen.counted.classes[kept], "knowing": knowing}
+        none = attribute.no_value_codes
+        found.append(known_alike(attribute.name, counts, none, **given))
+        found.append(perhaps_alike(attribute.name, counts, none, unsure=attribute.unsure_codes, **given))
+        if isinstance(attribute.domain, Values):
+            found.append(spelt_alike(attribute.name, rows, near_codes(attribute.texts()), word=word))
     return list(filter(None, found))
 
 
@@ -428,29 +422,59 @@ def spelt_alike(name: str, counts: csr_matrix, first: Sequence[int], *, word: st
     return f"{of} may be spellings of one; each counts as a value of its own"
 
 
-def known_alike(name: str, counts: csr_matrix, missing: Sequence[int], *, word: str) -> str:
+def known_alike(
+    name: str,
+    counts: csr_matrix,
+    missing: Sequence[int],
+    *,
+    word: str,
+    several: bool = False,
+    people: np.ndarray | None = None,
+    knowing: Sequence[np.ndarray] = (),
+) -> str:
     """Say in how many classes everyone whose value is known has the same, and the others are `missing`; else nothing.
 
-    `counts` has a line for each class and a column for each value.
+    `counts` has a line for each class and a column for each value: rows, or people where `people` of each class and
+    those who have a value (`knowing`) are given. Where people have `several` rows, rows show only some such classes.
     """
-    alike = _known_alike(counts, missing)
+    alike = _known_alike(counts, missing, people=people, knowing=knowing[0] if knowing else None)
     if not alike:
         return ""
-    of = f"{_among(alike, counts.shape[0], word)} everyone whose {name} is known has the same"
+    least = "at least " if several and people is None else ""
+    of = f"{_among(f'{least}{alike:,}', counts.shape[0], word)} everyone whose {name} is known has the same"
     return f"{of}; a missing value counts as a value of its own"
 
 
-def _known_alike(counts: csr_matrix, missing: Sequence[int]) -> int:
+def _known_alike(
+    counts: csr_matrix, missing: Sequence[int], *, people: np.ndarray | None, knowing: np.ndarray | None
+) -> int:
     known = np.setdiff1d(np.arange(counts.shape[1]), missing)
     there = counts > 0
-    values, without = np.diff(there.indptr), np.diff(there[:, known].indptr)
-    return int(((values >= 2) & (without <= 1)).sum())
+    several = np.diff(there.indptr) >= 2
+    if people is None or knowing is None:
+        return int((several & (np.diff(there[:, known].indptr) <= 1)).sum())
+    most, most_known = (_flat(some.max(axis=1)) for some in (counts, counts[:, known]))
+    return int((several & (most < people) & (most_known == knowing)).sum())
 
 
-def perhaps_alike(name: str, counts: csr_matrix, missing: Sequence[int], *, unsure: Sequence[int], word: str) -> str:
+def perhaps_alike(
+    name: str,
+    counts: csr_matrix,
+    missing: Sequence[int],
+    *,
+    unsure: Sequence[int],
+    word: str,
+    several: bool = False,
+    people: np.ndarray | None = None,
+    knowing: Sequence[np.ndarray] = (),
+) -> str:
     """Say in how many classes `known_alike` would say so, if `unsure` values were missing; nothing if in no more."""
-    alike = _known_alike(counts, [*missing, *unsure]) if unsure else 0
-    if alike <= _known_alike(counts, missing):
+    if not unsure:
+        return ""
+    every, sure = knowing or (None, None)
+    alike = _known_alike(counts, [*missing, *unsure], people=people, knowing=sure)
+    if alike <= _known_alike(counts, missing, people=people, knowing=every):
         return ""
     unsaid = f"if the values of {name} that may mean no answer, as 9 above 1 to 3 or a refusal may, do mean that"
-    return f"{unsaid}, everyone whose {name} is known has the same {_among(alike, counts.shape[0], word)}"
+    least = "at least " if several and people is None else ""
+    return f"{unsaid}, everyone whose {name} is known has the same {_among(f'{least}{alike:,}', counts.shape[0], word)}"

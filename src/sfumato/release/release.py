@@ -201,9 +201,9 @@ class SeenByKey:
     """Confidential: what the key of a person shows and the rows do not. In memory only, never saved.
 
     `people_alone` have carried values that nobody else has, `people_alone_on_all` a combination of published cells
-    that nobody else has. `alike` is, by sensitive attribute, the number of
-    classes in which everybody has one value, and `missing` the number of those in which nobody has one.
-    `counted` are the people of each class with each carried value.
+    that nobody else has. `alike` is, by sensitive attribute, the number of classes in which everybody has one value,
+    and `missing` the number of those in which nobody has one. `counted` are the people of each class with each carried
+    value; `knowing`, by sensitive attribute, those who have any value, and those who have one that surely is a value.
     """
 
     people: int
@@ -213,6 +213,7 @@ class SeenByKey:
     alike: Mapping[str, int]
     missing: Mapping[str, int]
     counted: DeclaredPeople
+    knowing: Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
