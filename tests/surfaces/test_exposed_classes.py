@@ -613,6 +613,10 @@ def test_everyone_whose_value_is_known_is_counted_in_people(asked, tmp_path) -> 
     release.save(tmp_path / "out", allow_fingerprints=True)
     for answer in (sf.Release.load(tmp_path / "out").warnings(), sf.verify(tmp_path / "out").notes):
         assert any(f"in at least 1 of 3 classes {said}" in text for text in answer)
+        unseen = any(
+            "whether everybody of a class has one value of ill in common cannot be seen" in one for one in answer
+        )
+        assert unseen is (asked == sf.KAnonymity(3))
 
 
 def test_codes_of_a_mask_stand_in_no_list(tmp_path) -> None:

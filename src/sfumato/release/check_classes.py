@@ -25,7 +25,15 @@ from sfumato.release.declared_people import (
     stated_by,
     value_contradictions,
 )
-from sfumato.release.exposed import CountedPeople, Exposed, known_alike, nearly_one_value, perhaps_alike, spelt_alike
+from sfumato.release.exposed import (
+    CountedPeople,
+    Exposed,
+    known_alike,
+    nearly_one_value,
+    perhaps_alike,
+    shared_unseen,
+    spelt_alike,
+)
 from sfumato.release.files import DAMAGED, TIMES, distinct_texts, read_whole, tally
 from sfumato.release.from_text import counts_of, dense, single_code
 from sfumato.release.verdict import Finding
@@ -257,6 +265,9 @@ def _weighed(
             table, people = (counts, None) if held is None else held
             texts = nearly_one_value(attribute.name, table, missing=_missing_codes(attribute, read), people=people)
             examined.exposed += [f"Warning: {text}" for text in texts]
+    if stated is not None:
+        unseen = shared_unseen([attribute.name for attribute in sensitive], stated.values)
+        examined.exposed += [f"Warning: {text}" for text in unseen]
     examined.exposed += _alike_but_missing(sensitive, classes, values, times, word=word, several=schema.several)
     bad = np.zeros(number, bool)
     findings = []

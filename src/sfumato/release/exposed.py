@@ -15,7 +15,7 @@ Silent on classes of two people, one of whom knows the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -157,7 +157,12 @@ def _shared_unseen(release: Release) -> list[str]:
     """Say what the files of a release do not show: people have several rows, and their key is not published."""
     if release.people is None or release.seen_by_key is not None:
         return []
-    names = [attribute.name for attribute in release.schema.sensitive if attribute.name not in release.people.values]
+    return shared_unseen([attribute.name for attribute in release.schema.sensitive], release.people.values)
+
+
+def shared_unseen(sensitive: Sequence[str], declared: Collection[str]) -> list[str]:
+    """Say of which sensitive attributes nobody can see whether a class has a value in common: none is declared."""
+    names = [name for name in sensitive if name not in declared]
     unseen = f"whether everybody of a class has one value of {', '.join(names)} in common cannot be seen here"
     return [f"{unseen}: {_NO_KEY}"] if names else []
 
