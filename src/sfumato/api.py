@@ -168,7 +168,8 @@ def publish(
             claim.refuse_veto("before_saving")
         if claim.kind != "proved":
             if not allow_fingerprints:
-                table.fingerprints().require()
+                found = table.fingerprints()  # of all columns together nothing is known before they are made coarser
+                replace(found, alone_on_all=None, people_alone_on_all=None).require()
             if not allow_text:
                 table.doubts.refuse_free_text()
         with save_to if isinstance(save_to, NewFolder) else NewFolder(save_to) as place:

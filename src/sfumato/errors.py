@@ -16,8 +16,10 @@ a message shows their control and invisible characters as escapes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -200,7 +202,8 @@ class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public c
         self, asked: object, best: object, why: str, *, hint: str = "", proved: bool = True, among: str = ""
     ) -> None:
         self.asked, self.best, self.why, self.hint, self.proved, self.among = asked, best, why, hint, proved, among
-        shown = " and ".join(map(_figure, best)) if isinstance(best, tuple) else _figure(best)
+        low = getattr(asked, "at_least", None)  # rounded to what can be asked for: down for l, up for t
+        shown = " and ".join(_figure(one, low=low) for one in (best if isinstance(best, tuple) else (best,)))
         verdict, figure = ("cannot be", "Best attainable") if proved else ("was not", "Best found")
         where, tail = f"on {among}: " if among else "", f" Hint: {hint}." if hint else ""
         super().__init__(visible(f"{where}{asked} {verdict} reached: {why}. {figure}: {shown}.{tail}"))
@@ -213,8 +216,13 @@ class Infeasible(SfumatoError):  # noqa: N818  (the name is part of the public c
         return Infeasible(self.asked, self.best, self.why, proved=self.proved, among=among)
 
 
-def _figure(best: object) -> str:
-    return f"{float(best):.4g}" if isinstance(best, float | Fraction) else str(best)
+def _figure(best: object, *, low: bool | None) -> str:
+    """Write a figure with four digits, rounded down where the lowest is asked for and up where the highest is."""
+    if not isinstance(best, float | Fraction) or not math.isfinite(best):
+        return str(best)
+    digits = Context(prec=4, rounding={True: ROUND_FLOOR, False: ROUND_CEILING, None: ROUND_HALF_EVEN}[low])
+    exact = digits.divide(Decimal(best.numerator), Decimal(best.denominator)) if isinstance(best, Fraction) else best
+    return f"{float(digits.create_decimal(exact)):.4g}"
 
 
 def _infeasible(asked: object, best: object, why: str, hint: str, proved: bool, among: str) -> Infeasible:

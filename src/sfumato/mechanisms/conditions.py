@@ -196,7 +196,8 @@ def instead_of_l(name: str, values: int) -> str:
     unpublished = f'give {name} the role "other", which is not published'
     if values < 2:
         return f"all rows have one value of {name}, so publishing it tells everybody's: {unpublished}"
-    return f"ask for t in the place of l (--t), which keeps each class near the whole table, or {unpublished}"
+    near = "which keeps each class near the whole table"
+    return f"ask for t in the place of l (Mondrian or Bucketize with --t), {near}, or {unpublished}"
 
 
 def _hint(part: Requirement, name: str, best: object, ask: str, counts: np.ndarray, *, enough: bool) -> str:

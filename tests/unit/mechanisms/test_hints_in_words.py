@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -176,3 +177,13 @@ def test_of_several_columns_the_one_that_attains_least_is_named(turn, asked, bes
     assert [float(one) for one in found] == pytest.approx(list(best) if isinstance(best, tuple) else [best], rel=1e-3)
     assert "status" in str(caught.value)
     assert "illness" not in str(caught.value)
+
+
+def test_the_best_that_can_be_reached_is_rounded_to_what_can_be_asked_for():
+    """l-diversity(1.247) was refused with "Best found: 1.247"; 1.24654 is reached."""
+    for asked, best, said in (
+        (sf.LDiversity("1.247"), Fraction(124654, 100000), "Best found: 1.246."),
+        (sf.TCloseness("0.1"), Fraction(10001, 100000), "Best found: 0.1001."),
+        (sf.KAnonymity(5), 4, "Best found: 4."),
+    ):
+        assert str(sf.Infeasible(asked, best, "why", proved=False)).endswith(said)
