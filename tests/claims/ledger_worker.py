@@ -47,7 +47,7 @@ TABLE: Any = SimpleNamespace(
     left_out=0,
     surplus=0,
     guesses=(),
-    doubts=SimpleNamespace(refuse_repeated_keys=lambda: None),
+    doubts=SimpleNamespace(refuse_repeated_keys=lambda: None, two_people=lambda **_: ()),
     close=lambda: None,
     engine=None,
     held=True,

@@ -106,8 +106,9 @@ def test_the_most_frequent_value_is_one_for_all_attacks():
         for gain in found:
             assert gain.frequent.rate == pytest.approx(float(share["gout"] / 61)), gain.attack
             assert gain.frequent.trials == 61
-        assert len({gain.beside for gain in found}) == 1
-        assert found[0].beside.startswith("Always saying the most frequent ill is right for ")
+        said = {gain.beside.partition(" The guess it is compared with")[0] for gain in found}
+        assert len(said) == 1
+        assert said.pop().startswith("Always saying the most frequent ill is right for ")
 
 
 def test_differencing_compares_with_the_value_of_most_people():

@@ -362,7 +362,7 @@ def forms_of_releases(releases: dict[str, Published], recommended: str) -> list[
     ]
 
 
-def forms_of_attacks(found: Iterable[dict], truth: Published, others: int) -> list[Form]:
+def forms_of_attacks(found: Sequence[dict], truth: Published, others: int) -> list[Form]:
     """What attacks may say of people: rates of those they tried, who are the people of the table and the others."""
     people = len(truth.messy.people)
     vouched = set()
@@ -387,4 +387,12 @@ def forms_of_attacks(found: Iterable[dict], truth: Published, others: int) -> li
             many = many and f"writes {targets['trials']} conditions" in one["sentence"]
         if many and answer:
             vouched.add(one["sentence"])
-    return [(r"^(?:[\w-]+: )?(An attacker who .*)$", lambda said: said in vouched)]
+    guesses = {
+        f"{100 * one['baseline']['successes'] / one['baseline']['trials']:.1f}".removesuffix(".0")
+        for one in found
+        if one["baseline"]["trials"] and one["counted"] == "people"
+    }
+    return [
+        (r"^(?:[\w-]+: )?(An attacker who .*)$", lambda said: said in vouched),
+        (r"The guess it is compared with, .*, is right for ([\d.]+) %", lambda percent: str(percent) in guesses),
+    ]

@@ -619,6 +619,15 @@ def test_everyone_whose_value_is_known_is_counted_in_people(asked, tmp_path) -> 
         assert unseen is (asked == sf.KAnonymity(3))
 
 
+def test_rows_that_are_nobodys_are_not_called_everyone() -> None:
+    """Nobody had said who a row is about, and the sentence about known values spoke of everyone."""
+    text = SCHEMA.replace("rows_per_person = 1", "").replace('"none"]', '"none"]\nmissing = [""]')
+    frame = pl.DataFrame({"age": [30] * 6, "town": ["a"] * 6, "illness": ["flu", "flu", "", "flu", "", "flu"]})
+    (said,) = [text for text in sf.publish(sf.read(frame, _schema_of(text)), sf.Mondrian(sf.KAnonymity(3))).warnings()
+               if "known" in text]  # fmt: skip
+    assert said.startswith("in 1 of 1 class all rows in which illness is known have the same value; a missing value")
+
+
 def test_codes_of_a_mask_stand_in_no_list(tmp_path) -> None:
     """Every code was published as `0****`, and nine of them were said to stand in labels or in the manifest's list."""
     described = SCHEMA.replace('values = ["a", "b", "c", "d"]', 'mask = { length = 5, from = "right" }')

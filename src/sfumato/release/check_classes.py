@@ -268,7 +268,7 @@ def _weighed(
     if stated is not None:
         unseen = shared_unseen([attribute.name for attribute in sensitive], stated.values)
         examined.exposed += [f"Warning: {text}" for text in unseen]
-    examined.exposed += _alike_but_missing(sensitive, classes, values, times, word=word, several=schema.several)
+    examined.exposed += _alike_but_missing(sensitive, classes, values, times, word=word, schema=schema)
     bad = np.zeros(number, bool)
     findings = []
     for part in asked.parts:
@@ -362,7 +362,7 @@ def _alike_but_missing(
     times: np.ndarray,
     *,
     word: str,
-    several: bool,
+    schema: Schema,
 ) -> list[str]:
     """Say in how many classes all known values are one, missing ones and other spellings aside, by attribute."""
     from scipy.sparse import csr_matrix
@@ -377,9 +377,10 @@ def _alike_but_missing(
         found = [_code(attribute, text) for text in distinct]
         counts = csr_matrix((times, (classes, codes)), shape=(int(classes.max(initial=-1)) + 1, width), dtype=np.int64)
         none = _missing_codes(attribute, values[attribute.name])
-        said.append(known_alike(attribute.name, counts, none, word=word, several=several))
+        given: dict[str, Any] = {"word": word, "unit": schema.unit, "several": schema.several}
+        said.append(known_alike(attribute.name, counts, none, **given))
         unsure = _numbered(attribute, values[attribute.name], attribute.unsure_codes)
-        said.append(perhaps_alike(attribute.name, counts, none, unsure=unsure, word=word, several=several))
+        said.append(perhaps_alike(attribute.name, counts, none, unsure=unsure, **given))
         if near:
             first = _first_codes(found, codes, places, near=near, width=width)
             said.append(spelt_alike(attribute.name, counts, first, word=word))

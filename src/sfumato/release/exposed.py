@@ -398,7 +398,7 @@ def _alike_but_missing(release: Release) -> list[str]:
         if attribute.role != "sensitive":
             continue
         rows = counts = release.groups.histogram(attribute.name)[kept]
-        given: dict[str, Any] = {"word": word, "several": release.schema.several}
+        given: dict[str, Any] = {"word": word, "unit": release.schema.unit, "several": release.schema.several}
         if seen is not None:
             counts = seen.counted.histogram(attribute.name, attribute.size)[kept]
             knowing = [people[kept] for people in seen.knowing[attribute.name]]
@@ -433,6 +433,7 @@ def known_alike(
     missing: Sequence[int],
     *,
     word: str,
+    unit: Unit = "person",
     several: bool = False,
     people: np.ndarray | None = None,
     knowing: Sequence[np.ndarray] = (),
@@ -446,7 +447,7 @@ def known_alike(
     if not alike:
         return ""
     least = "at least " if several and people is None else ""
-    of = f"{_among(f'{least}{alike:,}', counts.shape[0], word)} everyone whose {name} is known has the same"
+    of = f"{_among(f'{least}{alike:,}', counts.shape[0], word)} {_all_known(name, unit)}"
     return f"{of}; a missing value counts as a value of its own"
 
 
@@ -469,6 +470,7 @@ def perhaps_alike(
     *,
     unsure: Sequence[int],
     word: str,
+    unit: Unit = "person",
     several: bool = False,
     people: np.ndarray | None = None,
     knowing: Sequence[np.ndarray] = (),
@@ -482,4 +484,11 @@ def perhaps_alike(
         return ""
     unsaid = f"if the values of {name} that may mean no answer, as 9 above 1 to 3 or a refusal may, do mean that"
     least = "at least " if several and people is None else ""
-    return f"{unsaid}, everyone whose {name} is known has the same {_among(f'{least}{alike:,}', counts.shape[0], word)}"
+    return f"{unsaid}, {_all_known(name, unit)} {_among(f'{least}{alike:,}', counts.shape[0], word)}"
+
+
+def _all_known(name: str, unit: Unit) -> str:
+    """Say that all known values are the same: of people only where the rows are people."""
+    if unit == "row":
+        return f"all rows in which {name} is known have the same value"
+    return f"everyone whose {name} is known has the same"

@@ -20,35 +20,9 @@ _KEYS = {
 _NUMBERS = {"no", "nr", "num", "number", "key", "ref", "reference", "code"}
 
 _WHOM = {
-    *(
-        "emp",
-        "employee",
-        "staff",
-        "worker",
-        "pers",
-        "person",
-        "personal",
-        "patient",
-        "pat",
-        "case",
-        "client",
-        "member",
-        "visit",
-    ),
-    *(
-        "customer",
-        "cust",
-        "user",
-        "student",
-        "pupil",
-        "insurance",
-        "policy",
-        "record",
-        "card",
-        "tax",
-        "social",
-        "subject",
-    ),
+    *("emp", "employee", "staff", "worker", "pers", "person", "personal", "patient", "pat", "case", "client"),
+    *("member", "visit", "customer", "cust", "user", "student", "pupil", "insurance", "policy", "record"),
+    *("card", "tax", "social", "subject"),
     *("respondent", "resp", "participant", "claimant", "learner", "beneficiary", "secu", "securite"),
 }
 
@@ -60,20 +34,8 @@ _OTHERS = {  # what such a key identifies is not a person
 }
 
 _PEOPLE = {  # whom such a key identifies, and numbers that a person has one of
-    *(
-        "emp",
-        "employee",
-        "staff",
-        "worker",
-        "pers",
-        "person",
-        "personal",
-        "patient",
-        "pat",
-        "client",
-        "member",
-        "customer",
-    ),
+    *("emp", "employee", "staff", "worker", "pers", "person", "personal", "patient", "pat", "client", "member"),
+    "customer",
     *("cust", "user", "student", "pupil", "subject", "respondent", "resp", "participant", "claimant", "learner"),
     *("beneficiary", "insured", "mitarbeiter", "versicherter", "mitglied", "kunde", "schueler", "teilnehmer"),
     *("befragte", "proband", "assure", "salarie", "eleve", "cliente", "paciente", "empleado", "alumno", "paziente"),
