@@ -1068,3 +1068,15 @@ def test_older_releases_do_not_speak_of_people(tmp_path):
     (tmp_path / "r" / "manifest.json").write_text(json.dumps(manifest))
     assert sf.verify(tmp_path / "r").holds
     assert "5 rows" in sf.explain(sf.Release.load(tmp_path / "r"))
+
+
+def test_a_key_of_one_column_is_in_no_label():
+    """A process number in the role quasi was published in labels, beside "the key of a person is not published"."""
+    number = {"role": "quasi", "kind": "numeric", "range": [0, 1000]}
+    named = {"no": number, "sex": {"role": "quasi", "values": ["f", "m"]}}
+    with pytest.raises(sf.SchemaError, match="a key is never published"):
+        sf.Schema.parse({"name": "t", "person": "no", "attribute": named})
+    sound = sf.Schema.parse({"name": "t", "person": "no", "attribute": {**named, "no": {**number, "role": "other"}}})
+    with pytest.raises(sf.SchemaError, match="a key is never published"):
+        sound.with_roles(quasi=["no", "sex"])
+    assert sf.Schema.parse({"name": "t", "person": ["ward", "no"], "attribute": named}).person == ("ward", "no")

@@ -262,15 +262,13 @@ class Schema:
                     raise ParameterError(role, name, f"is also {chosen[name]}", hint="name each column in one role")
                 chosen[name] = role
         roles = {**kept, **chosen}
-        return replace(
-            self,
-            attributes=tuple(
-                attribute.with_role(
-                    roles.get(attribute.name, "identifier" if attribute.role == "identifier" else "other")
-                )
-                for attribute in self.attributes
-            ),
+        attributes = tuple(
+            attribute.with_role(roles.get(attribute.name, "identifier" if attribute.role == "identifier" else "other"))
+            for attribute in self.attributes
         )
+        if problems := _person_problems(self.person or None, attributes):
+            raise SchemaError(problems)
+        return replace(self, attributes=attributes)
 
     def decisions(self) -> list[Problem]:
         """What a person still has to decide: every entry of `decide`, of the table and of each column."""
@@ -429,7 +427,11 @@ def _listed(person: str | Sequence[str] | None) -> Sequence[str]:
 
 
 def _person_problems(person: str | Sequence[str] | None, attributes: Sequence[Attribute]) -> list[Problem]:
-    """Return what is wrong with the key of people: no name, a name twice, a column that is published as it is."""
+    """Return what is wrong with the key of people: no name, a name twice, a column that is published as it is.
+
+    A key of one column is not published at all: a label of it is a part of somebody's key. A date of birth that is one
+    of several columns of a key may be a quasi-identifier.
+    """
     names = _listed(person)
     hint = 'person = "MRN", or person = ["clinic", "patient_no"]'
     if person is not None and (not names or not all(name.strip() for name in names)):
@@ -438,7 +440,10 @@ def _person_problems(person: str | Sequence[str] | None, attributes: Sequence[At
         return [Problem("person", "names a column twice", hint)]
     carried = [a.name for a in attributes if a.role in ("sensitive", "target") and {a.name, a.column} & set(names)]
     rule = "is published as it is, so it cannot say who a row is about"
-    return [Problem(f"attribute.{name}", rule, 'role = "identifier"') for name in carried]
+    found = [Problem(f"attribute.{name}", rule, 'role = "identifier"') for name in carried]
+    whole = [a.where for a in attributes if len(names) == 1 and a.role == "quasi" and {a.name, a.column} & set(names)]
+    rule = "says who a row is about, and a key is never published, not in parts either"
+    return found + [Problem(where, rule, 'role = "identifier"') for where in whole]
 
 
 def _unsure(attribute: Attribute, *, refused: int, unsure: int) -> list[Problem]:
