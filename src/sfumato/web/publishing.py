@@ -35,6 +35,7 @@ from sfumato.web.workspace import Project, safe_name
 
 _DICTIONARY = 40_000  # letters that are shown
 _ABOUT_PEOPLE = ("person =", "`person`", "not_person", "rows_per_person", "copies_are_people")
+_DOUBTS = ("may stand for several people", "the name of a person", "free text", "described two people")
 _ALLOWED = {  # flag -> which check it overrides, for the approval record
     "allow-fingerprints": "many rows are unique on the columns that the method does not make coarser",
     "allow-text": "a published column looks like free text, which may hold names",
@@ -216,6 +217,12 @@ class Publishing:
         runs = runs_of(project.folder, "publish")
         latest = runs[0].to_json() if runs else None
         answer = runs[0].answer() if runs and runs[0].state in ("done", "refused") else None
+        stale = (
+            bool(answer) and runs[0].state == "refused" and runs[0].about.get("basis") not in (None, basis_of(project))
+        )
+        if stale:  # why another table was refused: a tick against it would allow what nobody has read
+            answer = None
+        checked = self.screens.checked(project) if project.schema_text() is not None else None
         choice, command, wrong = None, "", ""
         try:
             choice = self.choice(project, form)
@@ -235,6 +242,7 @@ class Publishing:
             "run": latest,
             "ended": ended(project, runs[0] if runs else None),
             "answer": shown_answer(answer),
+            "stale": stale,
             "allow": _flag_of(answer),
             "refusal": refusal_of(answer),
             "query": urlencode([(name, text) for name, texts in form.items() for text in texts if text]),
@@ -253,7 +261,10 @@ class Publishing:
             "comparing": any(run.state == "running" for run in runs_of(project.folder, "compare")),
             "free": self.free(project),
             "format": _format_of(runs[0]) if runs and runs[0].state == "refused" else "",
-            "checked": self.screens.checked(project) if project.schema_text() is not None else None,
+            "checked": checked,
+            "doubtful": [
+                one for one in (checked or {}).get("warnings", []) if any(map(one["rule"].__contains__, _DOUBTS))
+            ],
             "releases": [self.release(project, path) for path in project.releases()],
             "elsewhere": self._known_elsewhere(project),
             "unread": unread(project),

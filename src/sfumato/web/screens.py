@@ -247,7 +247,8 @@ class Screens:
             "checked": (checked := self.checked(project) if ready else None),
             "rows_only": text is not None and not person and keys.get("rows_per_person") is None and not asks_who(text),
             "alike": any("copies_are_people" in one["hint"] for one in _refused(checked or {})),
-            "suggested": [] if person or not checked else _keys_found(checked),
+            "suggested": [] if person or not checked else _keys_found(checked, "as the rows of one person do"),
+            "like_keys": [] if person or not checked else _keys_found(checked, "looks like the key of a person and"),
         }
 
     def describe(self, project: Project) -> dict[str, Any]:
@@ -377,12 +378,10 @@ def _columns(text: str) -> Iterable[tuple[str, Mapping[str, Any]]]:
         yield str(keys.get("column", name)), keys
 
 
-def _keys_found(checked: Mapping[str, Any]) -> list[str]:
-    """Return the columns that look like a person's key and that nobody has named."""
+def _keys_found(checked: Mapping[str, Any], said: str) -> list[str]:
+    """Return the columns that may be a person's key and that nobody has named, by what is said of them."""
     found = checked.get("problems") or [*checked.get("warnings", []), *_refused(checked)]
-    said = ("as the rows of one person do", "looks like the key of a person and repeats")
-    named = [one["path"].removeprefix("attribute.") for one in found if any(words in one["rule"] for words in said)]
-    return list(dict.fromkeys(named))
+    return list(dict.fromkeys(one["path"].removeprefix("attribute.") for one in found if said in one["rule"]))
 
 
 def _refused(checked: Mapping[str, Any], kind: str = "checked") -> list[dict[str, Any]]:

@@ -165,3 +165,60 @@ def test_a_column_with_a_question_of_no_topic_is_not_compared(web, base):
     web.post(f"{base}/schema", data={"toml": text.replace("rows_per_person = 1", 'person = "worker"')}, headers=HOME)
     answer = web.post(f"{base}/compare", data={"preset": "standard"}, headers=HOME)
     assert "role = ill: is not decided yet." in web.get(answer.headers["location"]).text
+
+
+NAMES = """name = "t"
+population = "t"
+rows_per_person = 1
+
+[attribute.pay]
+role = "sensitive"
+kind = "numeric"
+range = [0, 1000]
+
+[attribute.town]
+role = "quasi"
+values = ["a", "b", "c", "d", "e"]
+"""
+
+
+def test_a_refusal_of_another_description_is_not_ticked_away(tmp_path):
+    """A tick against names in labels let names go out that were published as they are, after the role was changed."""
+    web = client(tmp_path)
+    rows = ["pay,town", *(f"{at},{'abcde'[at % 5]}" for at in range(100))]
+    found = uploaded(web, "pay.csv", "\n".join(rows).encode())
+    asked(web, f"{found}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+    web.post(f"{found}/schema", data={"toml": NAMES}, headers=HOME)
+    asked(web, f"{found}/describe", lambda data: data.get("checked") is not None)
+    web.post(f"{found}/publish", data={"method": "mondrian", "k": "3", "name": "one", "confirm": "yes"}, headers=HOME)
+    ended = asked(web, f"{found}/publish", lambda data: data["run"] and data["run"]["state"] != "running")
+    assert ended["run"]["state"] == "refused"
+    assert "unique" in ended["refusal"]["message"]
+    assert ended["allow"] == "allow-fingerprints"
+    other = NAMES.replace("range = [0, 1000]", "range = [0, 1000]\nstep = 2")
+    web.post(f"{found}/schema", data={"toml": other}, headers=HOME)
+    now = web.get(f"{found}/publish.json").json()
+    assert (now["stale"], now["allow"], now["refusal"]) == (True, "", {})
+    page = web.get(f"{found}/publish?{METHOD}").text
+    assert "described in another way now" in page
+    assert "Publish anyway" not in page
+
+
+GIVEN = ("Anna", "Ben", "Cara", "Dirk", "Eva", "Fritz", "Greta", "Hans", "Ida", "Jan")
+FAMILY = ("Adler", "Becker", "Conrad", "Diehl", "Ernst", "Fischer", "Graf", "Huber", "Jung", "Klein")
+
+
+def test_a_column_that_is_only_named_like_a_key_is_not_proposed(web):
+    """Of names of 480 people it was said that rows agree as those of one person do; they agreed as any two rows do."""
+    draw, lines = random.Random(7), ["Name,age,town,ill"]
+    for _ in range(300):
+        name = f"{draw.choice(GIVEN)} {draw.choice(FAMILY)}"
+        lines.append(f"{name},{draw.randrange(20, 70)},{draw.choice('abcde')},{draw.choice('xyz')}")
+    found = uploaded(web, "staff.csv", "\n".join(lines).encode())
+    asked(web, f"{found}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+    text = WORKERS.replace("[attribute.worker]", "[attribute.Name]").replace('"other"', '"identifier"')
+    web.post(f"{found}/schema", data={"toml": text}, headers=HOME)
+    asked(web, f"{found}/describe", lambda data: data.get("checked") is not None)
+    said = web.get(f"{found}/person.json").json()
+    assert (said["suggested"], said["like_keys"]) == ([], ["Name"])
+    assert "It is proposed below" not in web.get(f"{found}/person").text
