@@ -628,6 +628,15 @@ def test_rows_that_are_nobodys_are_not_called_everyone() -> None:
     assert said.startswith("in 1 of 1 class all rows in which illness is known have the same value; a missing value")
 
 
+def test_a_column_of_which_no_value_says_anything_is_no_failure() -> None:
+    """Counting people by known values failed where no listed value is one."""
+    rows = pl.DataFrame({"who": list("aabcd"), "sex": ["m"] * 5, "ill": ["unknown", "n/a", "n/a", "unknown", "n/a"]})
+    named = {"sex": {"role": "quasi", "values": ["m"]}, "ill": {"role": "sensitive", "values": ["unknown", "n/a"]}}
+    schema = sf.Schema.parse({"name": "t", "person": "who", "attribute": named})
+    release = sf.publish(sf.read(rows, schema), sf.Mondrian(sf.KAnonymity(3)))
+    assert any("everyone whose ill is known has the same" in text for text in release.warnings())
+
+
 def test_codes_of_a_mask_stand_in_no_list(tmp_path) -> None:
     """Every code was published as `0****`, and nine of them were said to stand in labels or in the manifest's list."""
     described = SCHEMA.replace('values = ["a", "b", "c", "d"]', 'mask = { length = 5, from = "right" }')

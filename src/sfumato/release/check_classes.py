@@ -30,7 +30,6 @@ from sfumato.release.exposed import (
     Exposed,
     known_alike,
     nearly_one_value,
-    perhaps_alike,
     shared_unseen,
     spelt_alike,
 )
@@ -378,9 +377,8 @@ def _alike_but_missing(
         counts = csr_matrix((times, (classes, codes)), shape=(int(classes.max(initial=-1)) + 1, width), dtype=np.int64)
         none = _missing_codes(attribute, values[attribute.name])
         given: dict[str, Any] = {"word": word, "unit": schema.unit, "several": schema.several}
-        said.append(known_alike(attribute.name, counts, none, **given))
         unsure = _numbered(attribute, values[attribute.name], attribute.unsure_codes)
-        said.append(perhaps_alike(attribute.name, counts, none, unsure=unsure, **given))
+        said += known_alike(attribute.name, counts, none, unsure=unsure, **given)
         if near:
             first = _first_codes(found, codes, places, near=near, width=width)
             said.append(spelt_alike(attribute.name, counts, first, word=word))

@@ -403,9 +403,8 @@ def _alike_but_missing(release: Release) -> list[str]:
             counts = seen.counted.histogram(attribute.name, attribute.size)[kept]
             knowing = [people[kept] for people in seen.knowing[attribute.name]]
             given |= {"people": seen.counted.classes[kept], "knowing": knowing}
-        none = attribute.no_value_codes
-        found.append(known_alike(attribute.name, counts, none, **given))
-        found.append(perhaps_alike(attribute.name, counts, none, unsure=attribute.unsure_codes, **given))
+        none, unsure = attribute.no_value_codes, attribute.unsure_codes
+        found += known_alike(attribute.name, counts, none, unsure=unsure, **given)
         if isinstance(attribute.domain, Values):
             found.append(spelt_alike(attribute.name, rows, near_codes(attribute.texts()), word=word))
     return list(filter(None, found))
@@ -432,59 +431,43 @@ def known_alike(
     counts: csr_matrix,
     missing: Sequence[int],
     *,
+    unsure: Sequence[int],
     word: str,
-    unit: Unit = "person",
-    several: bool = False,
+    unit: Unit,
+    several: bool,
     people: np.ndarray | None = None,
-    knowing: Sequence[np.ndarray] = (),
-) -> str:
-    """Say in how many classes everyone whose value is known has the same, and the others are `missing`; else nothing.
+    knowing: Sequence[np.ndarray | None] = (None, None),
+) -> list[str]:
+    """Say in how many classes everyone whose value is known has the same, and the others are `missing`, if in any.
+
+    Also in how many it would be so if `unsure` values were missing, where these are more.
 
     `counts` has a line for each class and a column for each value: rows, or people where `people` of each class and
-    those who have a value (`knowing`) are given. Where people have `several` rows, rows show only some such classes.
+    those who have a value (`knowing`), or surely one, are given. Where people have `several` rows, rows show only some
+    such classes.
     """
-    alike = _known_alike(counts, missing, people=people, knowing=knowing[0] if knowing else None)
-    if not alike:
-        return ""
     least = "at least " if several and people is None else ""
-    of = f"{_among(f'{least}{alike:,}', counts.shape[0], word)} {_all_known(name, unit)}"
-    return f"{of}; a missing value counts as a value of its own"
+    known = _known_alike(counts, missing, people=people, knowing=knowing[0])
+    sure = _known_alike(counts, [*missing, *unsure], people=people, knowing=knowing[1]) if unsure else 0
+    found = []
+    if known:
+        among = _among(f"{least}{known:,}", counts.shape[0], word)
+        found.append(f"{among} {_all_known(name, unit)}; a missing value counts as a value of its own")
+    if sure > known:
+        unsaid = f"if the values of {name} that may mean no answer, as 9 above 1 to 3 or a refusal may, do mean that"
+        among = _among(f"{least}{sure:,}", counts.shape[0], word)
+        found.append(f"{unsaid}, {_all_known(name, unit)} {among}")
+    return found
 
 
 def _known_alike(
     counts: csr_matrix, missing: Sequence[int], *, people: np.ndarray | None, knowing: np.ndarray | None
 ) -> int:
-    known = np.setdiff1d(np.arange(counts.shape[1]), missing)
-    there = counts > 0
-    several = np.diff(there.indptr) >= 2
+    known = known_values(counts, missing)
+    several = _flat((counts > 0).sum(axis=1)) >= 2
     if people is None or knowing is None:
-        return int((several & (np.diff(there[:, known].indptr) <= 1)).sum())
-    most, most_known = (_flat(some.max(axis=1)) for some in (counts, counts[:, known]))
-    return int((several & (most < people) & (most_known == knowing)).sum())
-
-
-def perhaps_alike(
-    name: str,
-    counts: csr_matrix,
-    missing: Sequence[int],
-    *,
-    unsure: Sequence[int],
-    word: str,
-    unit: Unit = "person",
-    several: bool = False,
-    people: np.ndarray | None = None,
-    knowing: Sequence[np.ndarray] = (),
-) -> str:
-    """Say in how many classes `known_alike` would say so, if `unsure` values were missing; nothing if in no more."""
-    if not unsure:
-        return ""
-    every, sure = knowing or (None, None)
-    alike = _known_alike(counts, [*missing, *unsure], people=people, knowing=sure)
-    if alike <= _known_alike(counts, missing, people=people, knowing=every):
-        return ""
-    unsaid = f"if the values of {name} that may mean no answer, as 9 above 1 to 3 or a refusal may, do mean that"
-    least = "at least " if several and people is None else ""
-    return f"{unsaid}, {_all_known(name, unit)} {_among(f'{least}{alike:,}', counts.shape[0], word)}"
+        return int((several & (_flat((known > 0).sum(axis=1)) <= 1)).sum())
+    return int((several & (_flat(counts.max(axis=1)) < people) & (_flat(known.max(axis=1)) == knowing)).sum())
 
 
 def _all_known(name: str, unit: Unit) -> str:
