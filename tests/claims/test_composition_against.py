@@ -97,15 +97,23 @@ def test_equals_the_definition(seed):
     new, old = (random_release(table, seed + at, "classes")[0] for at in (0, 1))
     ill_only = random_release(table.with_roles(sensitive="ill", target=[]), seed + 2, "buckets")[0]
     found = against(new, [old, ill_only], table, d=2)
-    expected = set()
+    expected, of_each = set(), {}
     for name, releases in (("ill", [new, old, ill_only]), ("pay", [new, old])):
         records = composition(releases, table, d=2, attribute=name).records
+        of_each[name] = 0
         for at, value in enumerate(table.codes([name])[:, 0].tolist()):
             left = records.candidates(at)
             if 1 <= len(left) < 2 and table.schema[name].text(value) in left:
                 expected.add(at)
+                of_each[name] += 1
     assert found.people == len(expected)
-    assert found.notes[:-1] == ("1 earlier release does not carry pay.",)
+    assert found.notes[-2] == "1 earlier release does not carry pay."
+    # The figure named no attribute: it is shown for each, the worst first.
+    assert found.by_attribute == of_each
+    worst = max(of_each.values())
+    assert list(found.by_attribute.values()) == sorted(of_each.values(), reverse=True)
+    assert len(found.notes) == (3 if worst else 2)
+    assert not worst or found.notes[0].startswith(f"By attribute: {next(iter(found.by_attribute))} {worst}, ")
 
 
 def test_people_are_counted_once_where_the_table_names_them():

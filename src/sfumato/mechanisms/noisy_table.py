@@ -201,7 +201,7 @@ def _declared(attribute: Attribute, texts: Sequence[str]) -> Labels:
     found = [parse_label(attribute, text) for text in texts]
     unread = sum(label is None for label in found)
     if unread:
-        raise ParameterError("cuts", attribute.name, f"{unread} labels cannot be read")
+        raise ParameterError("cuts", attribute.name, count_of(unread, "label cannot be read", "labels cannot be read"))
     sets = [label for label in found if label is not None]
     held = np.zeros(attribute.size, np.int64)
     for label in sets:

@@ -67,7 +67,9 @@ class TextReader:
         found = [self._label(attribute, text) for text in distinct]
         if self.foreign:
             found = self._settled(attribute, distinct, found)
-        self._note(attribute, distinct, [label is None for label in found], "labels cannot be read")
+        self._note(
+            attribute, distinct, [label is None for label in found], "label cannot be read", "labels cannot be read"
+        )
         whole: Intervals = ((0, attribute.size),)
         table, ids = Labels.from_sets(attribute, [label or whole for label in found])
         if self.foreign:
@@ -90,7 +92,8 @@ class TextReader:
         """Return the code of each row of a carried column."""
         distinct, places = distinct_texts(texts)
         found = [single_code(self._label(attribute, text)) for text in distinct]
-        self._note(attribute, distinct, [code is None for code in found], "values are not in the domain")
+        bad = [code is None for code in found]
+        self._note(attribute, distinct, bad, "value is not in the domain", "values are not in the domain")
         codes = np.array([code or 0 for code in found], dtype=np.int32)
         return codes[places] if len(codes) else codes
 
@@ -104,7 +107,9 @@ class TextReader:
             return None if missing is None else ((missing, missing + 1),)
         return found
 
-    def _note(self, attribute: Attribute, texts: Sequence[str | None], bad: Sequence[bool], rule: str) -> None:
+    def _note(
+        self, attribute: Attribute, texts: Sequence[str | None], bad: Sequence[bool], one: str, many: str
+    ) -> None:
         wrong = tuple("" if text is None else text for text, is_bad in zip(texts, bad, strict=True) if is_bad)
         if not wrong:
             return
@@ -115,7 +120,7 @@ class TextReader:
             else "write them as the schema's hierarchy names them, [low-high), {a, b} or *"
         )
         self.problems.append(
-            Problem(attribute.where, f"{len(wrong)} {rule}", hint, count=len(wrong), values=wrong),
+            Problem(attribute.where, count_of(len(wrong), one, many), hint, count=len(wrong), values=wrong),
         )
 
     def _settled(

@@ -25,7 +25,7 @@ Silent on who truly is in the earlier releases: every row is tried as if it were
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -156,7 +156,8 @@ _CHANGED = (
 class Against:
     """Of `of` people, `people` are below d by all releases together, `alone` by the new one alone. Confidential.
 
-    They are people where the table says whose its rows are, each counted once; else rows.
+    They are people where the table says whose its rows are, each counted once; else rows. `by_attribute` says how many
+    of `people` each sensitive attribute exposes, the most first: one person may be counted for several.
     """
 
     people: int
@@ -171,6 +172,7 @@ class Against:
     estimates: Mapping[str, Composition]
     claim: Claim
     newly: int = 0
+    by_attribute: Mapping[str, int] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     confidential: bool = True
@@ -241,6 +243,7 @@ class Against:
             "of": self.of,
             "d": self.d,
             "earlier": self.earlier,
+            "by_attribute": dict(self.by_attribute),
             "names": list(self.names),
             "counted": self.whom.many,
             "holds": self.holds,
@@ -261,7 +264,7 @@ def against(
     others = [earlier] if isinstance(earlier, Release) else list(earlier)
     if not others:
         raise ParameterError("earlier", "none", "at least one earlier release is needed")
-    estimates, notes = {}, []
+    estimates, exposed, notes = {}, {}, []
     below, certain, alone, newly = (np.zeros(table.rows, bool) for _ in range(4))
     for attribute in table.schema.sensitive:
         beside = [known for known in others if attribute.name in [carried.name for carried in known.carried]]
@@ -278,8 +281,9 @@ def against(
         found = composition([release, *beside], table, d=reached, attribute=attribute.name)
         own = composition([release], table, d=reached, attribute=attribute.name)
         estimates[attribute.name] = found
-        below |= _exposed(found)
-        one = _exposed(found) & (found.records.left == 1)
+        exposed[attribute.name] = _exposed(found)
+        below |= exposed[attribute.name]
+        one = exposed[attribute.name] & (found.records.left == 1)
         certain |= one
         if one.any():  # of those whom a single release leaves one value, its own promise answers
             singles = [own, *(composition([known], table, d=reached, attribute=attribute.name) for known in beside)]
@@ -298,6 +302,7 @@ def against(
     def many(rows: np.ndarray) -> int:
         return int(rows.sum()) if persons is None else len(np.unique(persons[rows]))
 
+    by_attribute = dict(sorted(((name, many(rows)) for name, rows in exposed.items()), key=lambda one: -one[1]))
     return Against(
         many(below),
         alone=many(alone),
@@ -310,9 +315,19 @@ def against(
         estimates=estimates,
         claim=release.claim,
         newly=many(newly),
+        by_attribute=by_attribute,
         names=tuple(names),
-        notes=tuple(notes),
+        notes=(*_most(by_attribute), *notes),
     )
+
+
+def _most(by_attribute: Mapping[str, int]) -> tuple[str, ...]:
+    """Say which sensitive attribute exposes how many, where there are several."""
+    if len(by_attribute) < 2 or not any(by_attribute.values()):
+        return ()
+    (worst, number), *others = by_attribute.items()
+    beside = ", ".join(f"{name} {count}" for name, count in others)
+    return (f"By attribute: {worst} {number}, {beside}. Who is exposed by several is counted for each.",)
 
 
 def _exposed(found: Composition) -> np.ndarray:
