@@ -438,6 +438,22 @@ _NONE = {
     *("non applicabile", "non so", "non sa", "non risponde", "nessuna risposta", "non dichiarato", "non pervenuto"),
     *("n.v.t.", "n.v.t", "nvt", "niet van toepassing", "geen antwoord", "wil niet zeggen", "wil ik niet zeggen"),
     *("weet niet", "weet ik niet", "zeg ik liever niet", "niet ingevuld"),
+    *("desconhecido", "desconhecida", "ignorado", "ignorada", "nao sabe", "nao sei", "nao respondeu", "nao responde"),
+    *("nao se aplica", "nao aplicavel", "sem informacao", "sem resposta", "nao informado", "nao informada"),
+    *("prefere nao responder", "prefiro nao responder", "recusou responder", "nao consta"),
+    *("nieznane", "nieznany", "nieznana", "brak danych", "brak odpowiedzi", "nie wiem", "nie dotyczy", "nie podano"),
+    *("trudno powiedziec", "odmowa odpowiedzi", "b.d.", "b/d"),
+    *("okaend", "uppgift saknas", "vet ej", "vet inte", "inget svar", "ej svar", "ej tillampligt", "ej tillaempligt"),
+    *("vill inte svara", "vill ej svara", "ukendt", "uoplyst", "ved ikke", "intet svar", "ikke relevant"),
+    *(
+        "\N{LATIN SMALL LETTER O WITH STROKE}nsker ikke at svare",
+        "vil ikke svare",
+        "ukjent",
+        "uoppgitt",
+        "vet ikke",
+        "ikke oppgitt",
+        "ubesvart",
+    ),
 }
 # A code before words, 98 don't know, (98) don't know, 9: unknown, 99=refused, 98_unknown, or behind them, unknown [98].
 _CODED = re.compile(

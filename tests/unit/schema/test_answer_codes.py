@@ -113,6 +113,19 @@ def test_further_words_for_no_value_are_known(word) -> None:
     assert meaning_none(["a", "b", word]) == [word]
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("Desconhecido", "Ignorado", "Não sabe", "Não se aplica", "9 Sem informação", "Nieznane", "brak danych"),
+        *("Nie wiem", "Odmowa odpowiedzi", "Okänd", "Uppgift saknas", "Vet ej", "Ukendt", "Uoplyst", "Ved ikke"),
+        *("Ukjent", "Ikke oppgitt", "98 Vet ikke", "ØNSKER IKKE AT SVARE"),
+    ],
+)
+def test_words_of_portuguese_polish_and_the_north_are_known(word) -> None:
+    """A register in one of these languages had a value more, and nobody was asked."""
+    assert means_none(word)
+
+
 def test_words_are_known_with_umlauts_and_without():
     """Of words for no value each spelling stood in the list by itself, and `moechte nicht antworten` was missing."""
     for texts in (("möchte nicht antworten", "moechte nicht antworten"), ("entfällt", "entfaellt"), ("weiß nicht",)):
