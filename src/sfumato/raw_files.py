@@ -66,6 +66,8 @@ PARQUET = frozenset({".parquet", ".pq"})
 EXCEL = frozenset({".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"})
 STATS = frozenset({".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"})
 """SPSS, Stata and SAS."""
+SQLITE = b"SQLite format 3\0"
+"""How such a file begins."""
 
 
 # -- compressed files --------------------------------------------------------------------------

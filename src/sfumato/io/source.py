@@ -21,12 +21,13 @@ from sfumato.io.frames import ROWS, Grouped, InMemory, open_frame
 from sfumato.io.read_errors import refused
 from sfumato.io.spark import is_session, spark_frame
 from sfumato.io.stats_files import NO_LABELS, ScaleLabels, stats_table
-from sfumato.raw_files import EXCEL, PARQUET, STATS, engine_path
+from sfumato.raw_files import EXCEL, PARQUET, SQLITE, STATS, engine_path
 from sfumato.schema import Attribute, Grid
 
 _COLUMNS, _CELLS = 250, 20_000_000  # columns looked at in one query; cells of a wide table that are held at once
 
 _MAGIC = ((b"PAR1", "parquet"), (b"PK\x03\x04", "excel"))
+_DATABASES = ((0, SQLITE, "SQLite"), (8, b"DUCK", "DuckDB"))  # where in a file, what, of which program
 _FRAME = "the frame"
 _PLACES = 20  # rows named by their place
 _PANIC = "PanicException"  # of any engine written in Rust: each has a class of its own, none of them an Exception
@@ -392,10 +393,16 @@ def _kind(path: Path) -> str:
         return "stats"
     try:
         with path.open("rb") as file:
-            head = file.read(4)
+            head = file.read(16)
     except OSError as error:
         raise refused(path.name, f"cannot be read ({error.strerror})", "check the path and the file") from None
-    return next((kind for magic, kind in _MAGIC if head == magic), "csv")
+    for at, mark, program in _DATABASES:
+        if head[at:].startswith(mark):
+            hint = "export the table as Parquet or CSV"
+            if program == "DuckDB":
+                hint += ", or in Python: sfumato.read(duckdb.connect(path).table(name), schema)"
+            raise refused(path.name, f"is a database of {program}", hint)
+    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "csv")
 
 
 def _open_stats(paths: Sequence[Path]) -> Source:

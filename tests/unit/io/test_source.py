@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import pickle
+import sqlite3
 import time
 
 import duckdb
@@ -392,3 +393,14 @@ def test_levels_of_an_index_without_names_are_judged_one_by_one() -> None:
     assert open_frame(frame)[0] == ("age", "sex")
     twice = pd.MultiIndex.from_tuples([("P0", 1), ("P0", 2)], names=["key", None])
     assert open_frame(frame.set_axis(twice))[0] == ("key", "age", "sex")
+
+
+@pytest.mark.parametrize("program", ["DuckDB", "SQLite"])
+def test_a_file_of_a_database_is_called_one(program, tmp_path):
+    """It "is not text", and the hint was to name the encoding of that text."""
+    path = tmp_path / "visits.db"
+    connection = (duckdb if program == "DuckDB" else sqlite3).connect(str(path))
+    connection.execute("create table v (a integer)")
+    connection.close()
+    with pytest.raises(ReadError, match=f"is a database of {program}.*export the table as Parquet or CSV"):
+        draft(path)

@@ -40,6 +40,7 @@ from sfumato.counts import Table, read
 from sfumato.errors import Infeasible, NotComparable, ParameterError, Problem, ReadError, ReleaseError, count_of
 from sfumato.io.source import open_source
 from sfumato.ledger import Ledger
+from sfumato.raw_files import SQLITE
 from sfumato.release import Release
 from sfumato.release.manifest import COUNTED_FORMS
 from sfumato.schema import Schema
@@ -58,8 +59,6 @@ from sfumato.visible import visible
 #           tests/unit/attacks/test_composition_files.py::test_folders_and_foreign_files
 #           tests/unit/attacks/test_composition_files.py::test_a_ledger_stands_for_what_it_saw_saved
 # Silent on whether the people in the file are in any release.
-
-_SQLITE = b"SQLite format 3\0"
 
 
 def open_releases(
@@ -112,7 +111,7 @@ def _saved(path: str | PathLike[str], schema: Schema | None) -> Sequence[str | P
     if not Path(path).is_file():
         return [path]
     with Path(path).open("rb") as file:
-        if file.read(len(_SQLITE)) != _SQLITE:
+        if file.read(len(SQLITE)) != SQLITE:
             return [path]
     if schema is None:
         raise ParameterError("schema", "none", "a ledger needs one: it names the population", hint="--schema x.toml")
