@@ -55,8 +55,9 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
         text = rows.texts[name].str.to_lowercase().replace(spelt)
         differ += _known_spread(groups, text) > 0
     keys = len(groups.first)
+    by_columns = f"rows that differ in at least two of {', '.join(a.name for a in stable)}"
     found = {
-        f"rows that differ in at least two of {', '.join(a.name for a in stable)}": differ >= _DIFFERENT,
+        by_columns: differ >= _DIFFERENT,
         **_other_lives(rows, groups, [name for name in others if name in rows.codes]),
     }
     several = {what: int(which.sum()) for what, which in found.items()}
@@ -69,6 +70,8 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
         f"{'; or '.join(shown)}: one key may stand for several people, who count as one"
     )
     hint = 'give each person a key of their own; a key that repeats in each place needs both, person = ["place", "key"]'
+    if shown == [by_columns]:
+        hint = f"if these columns describe visits or events, a person may have several values; otherwise {hint}"
     return [Problem(", ".join(schema.person), rule, hint, count=number)]
 
 
