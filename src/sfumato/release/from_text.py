@@ -26,6 +26,7 @@ from sfumato.schema import Attribute, Labels, Schema, parse_label
 from sfumato.schema.labels import Intervals, is_ambiguous
 
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
+_FROM_TO = re.compile(r"\s*([0-9.,]+)\s*[-\N{EN DASH}]\s*([0-9.,]+)\s*")
 _MOST = 1 << 62  # of all counts together
 
 
@@ -74,6 +75,7 @@ class TextReader:
         table, ids = Labels.from_sets(attribute, [label or whole for label in found])
         if self.foreign:
             table, ids = self._as_written(table, ids)
+            self._note_shared_ends(attribute, distinct)
         return table, ids[places] if len(ids) else np.zeros(0, np.int32)
 
     def _as_written(self, table: Labels, ids: np.ndarray) -> tuple[Labels, np.ndarray]:
@@ -87,6 +89,18 @@ class TextReader:
             )
         order = np.argsort(ids, kind="stable")
         return table.take(ids[order]), np.argsort(order).astype(np.int32)
+
+    def _note_shared_ends(self, attribute: Attribute, texts: Sequence[str | None]) -> None:
+        """Say how `20-40` is read where another label is `40-60`: whoever wrote them may have meant 20 to 39."""
+        found = [match.groups() for text in texts if (match := _FROM_TO.fullmatch(text or "")) is not None]
+        shared = {low for low, high in found if low != high} & {high for low, high in found if low != high}
+        if shared:
+            ends = count_of(
+                len(shared),
+                "number ends one label and begins another, and is",
+                "numbers each end one label and begin another, and are",
+            )
+            self.notes.append(f"{attribute.name}: {ends} read as part of both; [20-40) leaves 40 out")
 
     def codes(self, attribute: Attribute, texts: pl.Series) -> np.ndarray:
         """Return the code of each row of a carried column."""

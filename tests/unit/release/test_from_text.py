@@ -86,6 +86,16 @@ def test_rows_that_are_written_differently_are_not_of_one_class(tmp_path):
     assert release.frame().equals(alike.frame())
 
 
+def test_ends_that_two_labels_share_are_noted(schema):
+    """20-40 beside 40-60 was read as two labels that overlap, without a word; it often means 20 to 39."""
+    frame = pl.DataFrame({**ROWS, "age": ["20-40", "40-60", "60-80", "*", "40-60", "20-20"]})
+    assert [note for note in Release.read(frame, schema).notes if "ends" in note or "each end" in note] == [
+        "age: 2 numbers each end one label and begin another, and are read as part of both; [20-40) leaves 40 out"
+    ]
+    apart = frame.with_columns(age=pl.Series(["20-39", "40-59", "60-79", "*", "[20-40)", "[40-60)"]))
+    assert not any("part of both" in note for note in Release.read(apart, schema).notes)
+
+
 def test_our_own_tables(tmp_path, schema, make):
     release = make(9, seed=2, sets=True)
     release.frame().write_csv(tmp_path / "t.csv")
