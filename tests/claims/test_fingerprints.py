@@ -103,6 +103,17 @@ def test_saving_needs_a_yes_above_the_share(tmp_path, mechanism):
     assert "published unchanged" in str(sf.verify(tmp_path / "out"))
 
 
+@pytest.mark.parametrize("mechanism", [sf.Mondrian(sf.KAnonymity(10)), sf.Suppress()])
+def test_a_refusal_before_columns_are_made_coarser_says_nothing_of_all_columns(tmp_path, mechanism):
+    """It gave the uniques on all columns of the table, which the method would have made coarser or left out."""
+    table, _ = staff(tmp_path)
+    with pytest.raises(sf.ReleaseError, match="published unchanged") as caught:
+        sf.publish(table, mechanism, save_to=tmp_path / "out")
+    assert "on all published columns" not in str(caught.value)
+    with pytest.raises(sf.ReleaseError, match="on all published columns together"):
+        sf.publish(table, mechanism).save(tmp_path / "out")
+
+
 def test_a_table_without_fingerprints_asks_nothing(tmp_path):
     table, _ = staff(tmp_path)
     plain = table.with_roles(quasi="age", sensitive="grade", target=[])
