@@ -222,3 +222,19 @@ def test_a_column_that_is_only_named_like_a_key_is_not_proposed(web):
     said = web.get(f"{found}/person.json").json()
     assert (said["suggested"], said["like_keys"]) == ([], ["Name"])
     assert "It is proposed below" not in web.get(f"{found}/person").text
+
+
+def test_a_doubt_about_people_stands_on_the_checklist(web):
+    """That a key may stand for several people was said on Describe only, which nobody reads again before publishing."""
+    draw, lines = random.Random(3), ["worker,age,town,ill"]
+    for family in range(100):
+        lines += [f"F{family},{draw.randrange(20, 70)},{'abcde'[family % 5]},{draw.choice('xyz')}" for _ in range(4)]
+    found = uploaded(web, "families.csv", "\n".join(lines).encode())
+    asked(web, f"{found}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+    text = WORKERS.replace("rows_per_person = 1\n", 'person = "worker"\n').replace('"other"', '"identifier"')
+    web.post(f"{found}/schema", data={"toml": text}, headers=HOME)
+    asked(web, f"{found}/publish", lambda data: data.get("checked") is not None)
+    page = web.get(f"{found}/publish?{METHOD}").text
+    checklist = page.partition('class="checklist"')[2].partition("</ol>")[0]
+    assert "one key may stand for several people" in checklist
+    assert f'href="{found}/describe"' in checklist
