@@ -224,12 +224,7 @@ class Table:
         if self.schema.person:
             self._require_held("who each row is about")
         ids = self._people()
-        weights = self._weights()
-        if ids is None or weights is None:
-            return ids
-        columns = self._columns(self._names(None))
-        order = np.lexsort(tuple(reversed(columns))) if columns else np.arange(len(ids))
-        return np.repeat(ids[order], weights[order])
+        return None if ids is None else self._each_row(ids)
 
     def members(self, names: str | Sequence[str] | None = None) -> Members | None:
         """Return who has which line of `counts(names)`; None if the schema does not name a person."""
@@ -378,18 +373,26 @@ class Table:
         return self._counts[wanted]
 
     def codes(self, names: str | Sequence[str] | None = None) -> np.ndarray:
-        """Return one row of int32 codes for each record, in file order (a database's rows: in code order)."""
+        """Return one row of int32 codes for each record, in file order.
+
+        A database's rows come in the order of the codes of all published columns, whichever of them are requested.
+        """
         self._require_held("each row")
         wanted = self._names(names)
         columns = self._columns(wanted)
         found = np.empty((len(columns[0]) if columns else self._lines(), len(wanted)), dtype=np.int32)
         for at, column in enumerate(columns):
             found[:, at] = column
+        return self._each_row(found)
+
+    def _each_row(self, lines: np.ndarray) -> np.ndarray:
+        """Return what is known of each line as often as it has rows; in one order, whatever it is."""
         weights = self._weights()
         if weights is None:
-            return found
-        order = np.lexsort(found.T[::-1]) if wanted else np.arange(len(found))
-        return np.repeat(found[order], weights[order], axis=0)
+            return lines
+        columns = self._columns(self._names(None))
+        order = np.lexsort(tuple(reversed(columns))) if columns else np.arange(len(lines))
+        return np.repeat(lines[order], weights[order], axis=0)
 
     def take(self, rows: np.ndarray) -> Table:
         """Return the table of some rows, by their place (or a boolean mask), each at most once: it is somebody's."""

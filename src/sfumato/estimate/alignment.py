@@ -96,10 +96,13 @@ def measured_attribute(schema: Schema, attribute: str | None = None) -> Attribut
     return found[0]
 
 
-def align(release: Release, schema: Schema, attribute: str | None = None) -> View:
-    """Return the release in the schema's codes; raise `NotComparable` where a label has no meaning there."""
+def align(release: Release, schema: Schema, attribute: str | None = None, *, known: bool = False) -> View:
+    """Return the release in the schema's codes; raise `NotComparable` where a label has no meaning there.
+
+    `known`: a quasi-identifier of the schema that the release carries is one that it says nothing of.
+    """
     wanted = measured_attribute(schema, attribute)
-    return _aligned(release, schema, wanted, lambda: _histogram(release, wanted))
+    return _aligned(release, schema, wanted, lambda: _histogram(release, wanted), known=known)
 
 
 def align_boxes(release: Release, schema: Schema) -> View:
@@ -147,10 +150,12 @@ def refuse_unmatched(release: Release, schema: Schema) -> None:
         )
 
 
-def _aligned(release: Release, schema: Schema, wanted: Attribute, histogram: Callable[[], csr_matrix]) -> View:
+def _aligned(
+    release: Release, schema: Schema, wanted: Attribute, histogram: Callable[[], csr_matrix], *, known: bool = False
+) -> View:
     refuse_unmatched(release, schema)
     published = {table.attribute.name: at for at, table in enumerate(release.boxes.tables)}
-    carried = {known.name for known in release.carried}
+    carried = set() if known else {attribute.name for attribute in release.carried}
     boxes = release.boxes
     tables, columns = [], []
     for quasi in schema.quasi:

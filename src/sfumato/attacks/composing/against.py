@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ import numpy as np
 
 from sfumato.attacks.base import PEOPLE, Knowledge, Whom
 from sfumato.attacks.case import known_names, whom
-from sfumato.attacks.composing.composition import Composition, composition
+from sfumato.attacks.composing.composition import Composition, composition, known_in_all
 from sfumato.claims import Claim
 from sfumato.counts import Table, read
 from sfumato.errors import Infeasible, NotComparable, ParameterError, Problem, ReadError, ReleaseError, count_of
@@ -263,6 +264,8 @@ def against(
     others = [earlier] if isinstance(earlier, Release) else list(earlier)
     if not others:
         raise ParameterError("earlier", "none", "at least one earlier release is needed")
+    table = known_in_all(table, [release, *others])
+    attacked = partial(_attacked, table)
     estimates, exposed, notes = {}, {}, []
     below, certain, alone, newly = (np.zeros(table.rows, bool) for _ in range(4))
     for attribute in table.schema.sensitive:
@@ -277,15 +280,15 @@ def against(
         if reached < d:
             has = count_of(values, "value")
             notes.append(f"{attribute.name} has {has}, so nobody can keep {d}: fewer than {reached} left are counted.")
-        found = composition([release, *beside], table, d=reached, attribute=attribute.name)
-        own = composition([release], table, d=reached, attribute=attribute.name)
+        found = attacked([release, *beside], reached, attribute.name)
+        own = attacked([release], reached, attribute.name)
         estimates[attribute.name] = found
         exposed[attribute.name] = _exposed(found)
         below |= exposed[attribute.name]
         one = exposed[attribute.name] & (found.records.left == 1)
         certain |= one
         if one.any():  # of those whom a single release leaves one value, its own promise answers
-            singles = [own, *(composition([known], table, d=reached, attribute=attribute.name) for known in beside)]
+            singles = [own, *(attacked([known], reached, attribute.name) for known in beside)]
             newly |= one & ~np.logical_or.reduce([single.records.left == 1 for single in singles])
         alone |= _exposed(own)
     if not estimates:
@@ -294,6 +297,14 @@ def against(
     if drawn:
         hold = count_of(drawn, "release holds", "releases hold")
         notes.append(f"{hold} drawn counts: a value that is not there is not excluded, but is counted as if it were.")
+    theirs = {known.name for known in (quasi for one in others for quasi in one.quasi)}
+    if unknown := sorted(
+        theirs - {quasi.name for quasi in table.schema.quasi} - {a.name for a in table.schema.sensitive}
+    ):
+        notes.append(
+            f"Not tried: {', '.join(unknown)}, by which earlier releases are published and of which this schema has no "
+            "values. Somebody who knows it may be left fewer."
+        )
     notes.append(_CHANGED)
     counted = whom(table)
     persons = table.persons() if table.schema.several and counted is PEOPLE else None
@@ -318,6 +329,11 @@ def against(
         names=tuple(names),
         notes=(*_most(by_attribute), *notes),
     )
+
+
+def _attacked(table: Table, releases: Sequence[Release], d: int, attribute: str) -> Composition:
+    """Attack every row; who is in all releases is known by what each is published by."""
+    return composition(releases, table, d=d, attribute=attribute, everywhere=True)
 
 
 def _most(by_attribute: Mapping[str, int]) -> tuple[str, ...]:

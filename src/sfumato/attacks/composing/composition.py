@@ -79,6 +79,7 @@ class Intersection:
         names, entropy = case.knowledge.known, case.entropy(self.name)
 
         def people(table: Table) -> Table:
+            table = known_in_all(table, case.releases) if names is None else table
             rows = one_row_each(table, entropy, most=table.rows)
             some = table if rows is None else table.take(rows)
             return some if names is None else some.with_roles(quasi=names)
@@ -91,6 +92,7 @@ class Intersection:
             control=others,
             attribute=case.knowledge.attribute,
             prior=self.prior,
+            everywhere=names is None,
         )
         each = found.beside(case.targets).by_attribute
         return worst_attribute(list(each), lambda name: each[name].gain)
@@ -105,6 +107,7 @@ def composition(
     control: Table | None = None,
     attribute: str | None = None,
     prior: PriorBelief = "local",
+    everywhere: bool = False,
 ) -> Composition:
     """Attack any number of releases at once; return shares with a record for each victim.
 
@@ -113,6 +116,8 @@ def composition(
     they reside nowhere else. `attribute` is the confidential one; unless it is named, every sensitive attribute that
     all releases carry is attacked and the result is that of the worst, with each in `by_attribute`.
     `prior` says what a class is compared with to tell how likely each value is (see `narrowing.py`).
+    `everywhere`: who is in all releases is known by the quasi-identifiers of each, so that the attacker also knows
+    those that have another role in the victims' schema.
     """
     choice("reading", reading, ("label", "residence"))
     choice("prior", prior, ("local", "overall", "uniform"))
@@ -122,11 +127,36 @@ def composition(
     if not victims.rows:
         raise ParameterError("victims", "0 rows", "is empty", hint="a row for each person who is in all releases")
     refuse_unspeakable(victims, control)
-    each = {
-        name: _composition(releases, victims, name, least, reading, control, prior)
-        for name in _confidential(releases, victims.schema, attribute)
-    }
+    each = {}
+    for name in _confidential(releases, victims.schema, attribute):
+        people, others = victims, control
+        if everywhere:
+            people = known_in_all(victims, releases, apart=name)
+            others = None if control is None else known_in_all(control, releases, apart=name)
+        each[name] = _composition(releases, people, name, least, reading, others, prior)
     return worst_of(each, _given_away)
+
+
+def names_known_in_all(schema: Schema, releases: Sequence[Release], *, apart: str | None = None) -> tuple[str, ...]:
+    """Return what is known of people who are in all releases: what each of these is published by.
+
+    In their own schema it may have any role, with a domain. What is sensitive there is not known, unless an attribute
+    `apart` is named, which then is the only one that is not.
+    """
+    theirs = {known.name for release in releases for known in release.quasi}
+    secret = {known.name for known in schema.sensitive} if apart is None else {apart}
+    return tuple(
+        attribute.name
+        for attribute in schema.attributes
+        if attribute.role == "quasi"
+        or (attribute.domain is not None and attribute.name in theirs and attribute.name not in secret)
+    )
+
+
+def known_in_all(people: Table, releases: Sequence[Release], *, apart: str | None = None) -> Table:
+    """Return people by what is known of those who are in all releases (`names_known_in_all`)."""
+    names = names_known_in_all(people.schema, releases, apart=apart)
+    return people if len(names) == len(people.schema.quasi) else people.with_roles(quasi=names)
 
 
 def _given_away(found: Composition) -> tuple[float, ...]:
@@ -165,6 +195,7 @@ def _composition(
         whom=whom(victims, all_rows=people.weight is None),
         notes=(
             *_notes(releases),
+            *_not_known(releases, target.schema),
             *_out_of_reach(target, least),
             *(() if people.weight is None else (SEVERAL_ROWS,)),
         ),
@@ -181,6 +212,22 @@ def _notes(releases: Sequence[Release]) -> Iterator[str]:
         if release.left_out:
             many = count_of(release.left_out, "row")
             yield f"Release {at} left out {many}: someone among them is in none of its classes."
+
+
+def _not_known(releases: Sequence[Release], schema: Schema) -> Iterator[str]:
+    """Say which labels of the releases narrow nothing here, and would for somebody who knows more."""
+    known = {attribute.name for attribute in schema.quasi}
+    for at, release in enumerate(releases, 1):
+        if others := [attribute.name for attribute in release.quasi if attribute.name not in known]:
+            yield (
+                f"Release {at} is also published by {', '.join(others)}, which the attacker is not taken to know: "
+                "somebody who knows it may be left with fewer values."
+            )
+        if linked := [attribute.name for attribute in release.carried if attribute.name in known]:
+            yield (
+                f"Release {at} carries {', '.join(linked)}, which the attacker knows: which values stand beside it "
+                "there is not used."
+            )
 
 
 def _out_of_reach(target: _Target, d: int) -> Iterator[str]:
@@ -214,7 +261,7 @@ def _target(releases: Sequence[Release], victims: Table, wanted: str) -> _Target
     schema = _with_confidential(releases, victims.schema, wanted)
     if not schema.quasi:
         raise ParameterError("victims", schema.name, "has no quasi-identifier", hint="the attacker must know something")
-    views = tuple(align(release, schema, wanted) for release in releases)
+    views = tuple(align(release, schema, wanted, known=True) for release in releases)
     overall = np.sum([view.overall for view in views], axis=0)
     if not overall.any():
         raise NotComparable("the releases hold no rows.")
