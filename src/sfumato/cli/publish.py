@@ -565,6 +565,7 @@ def _earlier(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> Any:
     To name one earlier release is not to have tried the others that the ledger knows: those are tried as well.
     """
     import sfumato as sf
+    from sfumato.attacks.composing.against import secrets
 
     if options["against"]:
         known = [options["ledger"]] if options["ledger"] and not options["allow_repeated"] else []
@@ -573,7 +574,7 @@ def _earlier(mechanism: Mechanism, schema: Any, options: dict[str, Any]) -> Any:
         found = sf.attacks.open_releases(paths, schema)
         asked = {name for names in mechanism.needs(schema) for name in names}
         carried = {attribute.name for release in found for attribute in release.carried}
-        if found and not any(attribute.name in asked & carried for attribute in schema.sensitive):
+        if found and not any(attribute.name in asked & carried for attribute in secrets(schema, found)):
             raise sf.NotComparable("no earlier release carries a sensitive attribute that this one would publish.")
         return dict(zip(map(str, paths), found, strict=True))
     if options["refuse"]:

@@ -107,6 +107,38 @@ def test_parts_of_a_database_table() -> None:
     assert table.take(np.array([2])).codes().tolist() == [[40, 1, 0]]
 
 
+def test_rows_of_a_database_come_in_one_order() -> None:
+    """Each column was sorted by itself: row by row, the values of one person stood beside those of another."""
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame(
+        {
+            "id": [f"P{at}" for at in rng.integers(0, 60, 200)],
+            "age": rng.integers(0, 8, 200),
+            "sex": rng.choice(["F", "M"], 200),
+            "job": rng.choice(["baker", "smith"], 200),
+        }
+    )
+    raw = {**ATTRIBUTES, "town": {"role": "identifier"}}
+    schema = Schema.parse({"name": "people", "attribute": raw, "person": "id"})
+    here, there = read(frame, schema), read(duckdb.connect().from_arrow(frame.to_arrow()), schema)
+
+    def rows(table: Table, *order: list[str]) -> list[tuple[int, ...]]:
+        parts = [table.codes(names) for names in order]
+        return sorted(map(tuple, np.column_stack(parts).tolist()))
+
+    assert (
+        rows(there, ["age", "sex"], ["job"]) == rows(there, ["age", "sex", "job"]) == rows(here, ["age", "sex", "job"])
+    )
+    assert rows(there, ["job"], ["sex", "age"]) == rows(here, ["job", "sex", "age"])
+
+    def sets(table: Table) -> list[list[tuple[int, ...]]]:
+        persons, jobs = table.persons(), table.codes(["job", "age"])
+        assert persons is not None
+        return sorted(sorted(map(tuple, jobs[persons == who].tolist())) for who in np.unique(persons))
+
+    assert sets(there) == sets(here)
+
+
 def test_every_problem_at_once() -> None:
     bad = pl.DataFrame({"age": ["x", "-3", None, "30"], "sex": ["F", "Q", "Z", "Q"], "extra": [1, 2, 3, 4]})
     with pytest.raises(ReadError) as caught:

@@ -2,12 +2,14 @@
 
 Source    the dLink paper, definition 3 (privacy breach), turned into a check before publishing.
 Claim     Counts the rows of the table whose own value is among at least one and fewer than d values left, after
-          intersecting the new release with all earlier ones, for any sensitive attribute. Where the table names people,
-          it counts those who have such a row. Where the table has fewer than d values of an attribute, their number
+          intersecting the new release with all earlier ones, for any attribute that is sensitive in one of them. Known
+          of a row is what any of the releases is published by. Where the table names people, it counts those who have
+          such a row. Where the table has fewer than d values of an attribute, their number
           takes the place of d: nobody could keep more.
 Because   a person who truly is in all of them keeps their own value; where it is gone, they were not in all.
 Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
           tests/claims/test_composition_against.py::test_people_are_counted_once_where_the_table_names_them
+          tests/claims/test_composition_against.py::test_what_each_release_is_published_by_is_known_of_who_is_in_all
           tests/claims/test_composition_against.py::test_d_is_at_most_the_number_of_values
           tests/claims/test_composition_against.py::test_people_who_are_not_in_the_earlier_release_do_not_count
           tests/claims/test_composition_against.py::test_people_who_moved_are_not_seen_and_the_words_say_so
@@ -44,7 +46,7 @@ from sfumato.ledger import Ledger
 from sfumato.raw_files import SQLITE
 from sfumato.release import Release
 from sfumato.release.manifest import COUNTED_FORMS
-from sfumato.schema import Schema
+from sfumato.schema import Attribute, Schema
 from sfumato.visible import visible
 
 # Releases and victims from files: folders of ours, a ledger, anyone's CSV, a list of people and what is known of
@@ -268,7 +270,7 @@ def against(
     attacked = partial(_attacked, table)
     estimates, exposed, notes = {}, {}, []
     below, certain, alone, newly = (np.zeros(table.rows, bool) for _ in range(4))
-    for attribute in table.schema.sensitive:
+    for attribute in secrets(table.schema, others):
         beside = [known for known in others if attribute.name in [carried.name for carried in known.carried]]
         if len(beside) < len(others):
             do = count_of(len(others) - len(beside), "earlier release does", "earlier releases do")
@@ -329,6 +331,12 @@ def against(
         names=tuple(names),
         notes=(*_most(by_attribute), *notes),
     )
+
+
+def secrets(schema: Schema, earlier: Sequence[Release]) -> list[Attribute]:
+    """Return the carried attributes that are sensitive in the schema or in an earlier release."""
+    theirs = {known.name for release in earlier for known in release.carried if known.role == "sensitive"}
+    return [one for one in schema.carried if one.role == "sensitive" or one.name in theirs]
 
 
 def _attacked(table: Table, releases: Sequence[Release], d: int, attribute: str) -> Composition:
