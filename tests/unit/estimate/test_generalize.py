@@ -1,5 +1,6 @@
 """`sf.apply`: new rows in the labels of a release."""
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -32,6 +33,19 @@ def test_original_rows_get_their_own_labels() -> None:
         release = sf.publish(original, sf.Mondrian(sf.KAnonymity(8), tight=tight))
         again = sf.apply(release, original)
         assert again.sort(again.columns).equals(release.frame())
+
+
+def test_rows_of_a_database_keep_their_own_values() -> None:
+    """Each column was sorted by itself, so that the values of others stood beside the labels of a row."""
+    rng = np.random.default_rng(6)
+    frame = pl.DataFrame(
+        {"a": rng.integers(0, 20, 300), "b": rng.choice(["x", "y", "z"], 300), "s": rng.choice(["p", "q"], 300)}
+    )
+    there = sf.read(duckdb.connect().from_arrow(frame.to_arrow()), sf.Schema.parse(SCHEMA))
+    for method in (sf.Mondrian(sf.KAnonymity(8)), sf.Bucketize(sf.LDiversity("1.2"))):
+        release = sf.publish(sf.read(frame, sf.Schema.parse(SCHEMA)), method)
+        given, expected = sf.apply(release, there), sf.apply(release, sf.read(frame, sf.Schema.parse(SCHEMA)))
+        assert given.sort(given.columns).equals(expected.sort(given.columns))
 
 
 def test_a_row_in_no_tight_box_goes_to_the_nearest() -> None:
