@@ -4,8 +4,8 @@ Source    the dLink paper, definition 3 (privacy breach), turned into a check be
 Claim     Counts the rows of the table whose own value is among at least one and fewer than d values left, after
           intersecting the new release with all earlier ones, for any attribute that is sensitive in one of them. Known
           of a row is what any of the releases is published by. Where the table names people, it counts those who have
-          such a row. Where the table has fewer than d values of an attribute, their number
-          takes the place of d: nobody could keep more.
+          such a row. Where the table has fewer than d values of an attribute, their number takes the place of d: nobody
+          could keep more.
 Because   a person who truly is in all of them keeps their own value; where it is gone, they were not in all.
 Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
           tests/claims/test_composition_against.py::test_people_are_counted_once_where_the_table_names_them

@@ -15,9 +15,9 @@ Silent on attackers who know more than quasi-identifiers and membership, and on 
 Cost      distinct victims x boxes / 8 bytes for each release and attribute: 100,000 victims in seconds.
 
 The attacker knows the quasi-identifiers of the victims and that they are in every release; with `everywhere` also what
-else each release is published by. `reading="label"` looks for
-classes whose labels hold the victim, as an outsider must; `reading="residence"` takes the class in which the row truly
-landed (definition 2), which only the publisher knows. One attack uses one reading for all releases.
+else each release is published by. `reading="label"` looks for classes whose labels hold the victim, as an outsider
+must; `reading="residence"` takes the class in which the row truly landed (definition 2), which only the publisher
+knows. One attack uses one reading for all releases.
 """
 
 from __future__ import annotations
