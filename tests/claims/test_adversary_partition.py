@@ -72,7 +72,7 @@ def broken(
     for part in requirement.parts:
         name = type(part).__name__
         for n, tables in classes:
-            if name in ("KAnonymity", "AlphaK") and n < part.k * c:
+            if name in ("KAnonymity", "AlphaK") and n < (part.k * c if part.k > 1 else 1):  # a row is somebody's
                 offends.append((str(part), n))
             if name == "KAnonymity":
                 continue

@@ -155,6 +155,7 @@ def _usual_day(source: Source, column: ColumnFacts) -> tuple[dt.date, int] | Non
         )
     weight = pl.col(ROWS).sum() if source.grouped else pl.len()
     counted = source.collect(frame.group_by(day.alias("day")).agg(weight.alias("n")).drop_nulls().sort("day"))
+    counted = counted.filter(pl.col("day").is_between(dt.date.min, dt.date.max))  # damaged files hold any number
     days, rows = counted["day"].to_list(), counted["n"].to_list()
     if len(days) < _DAYS:
         return None

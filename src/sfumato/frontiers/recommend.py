@@ -504,13 +504,16 @@ def recommended(
     buckets = _within([point for point in left_out if not policy.breaches(point)], axes, limits)
     if not within:
         raise _unreachable(taking_part, axes, limits, policy, buckets=bool(buckets))
-    alike = len(within) > 1 and len({point.utility.mean for point in within}) == 1
+    alike = _alike(within)
     rank, why = _rule(within, axes, limits, policy, attacked, alike=alike)
     best = min(within, key=rank)
+    # By the rule of all of them: beside buckets, releases that are alike may differ.
+    every = [*within, *buckets]
+    free = min(every, key=_rule(every, axes, limits, policy, attacked, alike=_alike(every))[0])
+    bucket = free if free.buckets and not best.buckets else None
     x, y = axes
     shown = (x, replace(y, of_table=False)) if alike else axes  # a share of the use lost would tell nothing
     reason = reason_of(best, why, shown, len(taking_part), attacked)
-    bucket = min(buckets, key=rank) if buckets and rank(min(buckets, key=rank)) < rank(best) else None
     kept = _kept_words(policy, taking_part, len(open_to))
     doubts = _doubts(best, policy)
     return Recommendation(
@@ -607,6 +610,11 @@ def _alike_words(best: Point, within: Sequence[Point], utility: Scale) -> str:
         here, there = (f"{two_digits(100 * wrong[point.number])} %" for point in (best, finest))
         said += f" A typical count is off by {here} in this one and by {there} in {finest.label}."
     return f'{said} Another measure may: --utility workload_error (in Python utility="workload_error").'
+
+
+def _alike(points: Sequence[Point]) -> bool:
+    """Whether there are several releases, and utility is the same in all."""
+    return len(points) > 1 and len({point.utility.mean for point in points}) == 1
 
 
 def _within(points: Sequence[Point], axes: tuple[Scale, Scale], limits: Limits) -> list[Point]:

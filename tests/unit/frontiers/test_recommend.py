@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from tests.claims.planted_people import PLANTED, drawn
 
 import sfumato as sf
@@ -280,6 +280,7 @@ numbers = st.sets(st.integers(1, 9))
 
 
 @given(st.lists(st.tuples(figures, figures), min_size=1, max_size=9), numbers, figures)
+@example([(0.1, 0.0), (0.0, 0.2), (0.0, 0.2)], {1}, 0.0)  # all but the bucket release have one utility
 def test_buckets_are_recommended_only_where_membership_may_be_public(pairs, buckets, privacy):
     front = with_buckets(pairs, buckets)
     rest = [pair for at, pair in enumerate(pairs, 1) if at not in buckets]

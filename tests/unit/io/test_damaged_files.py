@@ -81,6 +81,14 @@ def attacked(folder, tries: int, seed: int) -> int:
     return refusals
 
 
+@pytest.mark.parametrize("beyond", [-8_400_000, 4_000_000])
+def test_a_day_that_python_has_not_does_not_stop_a_draft(tmp_path, beyond) -> None:
+    """The year -21011 in a damaged file raised a bare ValueError."""
+    days = pl.Series("seen", [beyond, *range(40)], dtype=pl.Int32).cast(pl.Date)
+    pl.DataFrame({"seen": days}).write_parquet(tmp_path / "t.parquet")
+    assert "[attribute.seen]" in draft(tmp_path / "t.parquet")
+
+
 def test_damaged_parquet_files_are_read_or_refused(tmp_path, capfd) -> None:
     assert attacked(tmp_path, 150, 1) > 50
 
