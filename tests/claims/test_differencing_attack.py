@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -51,6 +52,20 @@ def test_planted_tables():
         assert nothing.targets.successes == nothing.details["isolated"] == 0
         assert not nothing.better_than_baseline
     assert Differencing(few=3).run(pair, EVERYTHING, table).targets.successes == 0
+
+
+@pytest.mark.parametrize("why", ["left_out", "capped"])
+def test_nothing_is_subtracted_from_a_release_that_left_out_rows(why):
+    """Two people were left out of one release; subtracting the other from it left one row for three, called alone."""
+    rows = people((10, 2), (11, 2), *[(age, age % 2) for age in range(12, 30)], (30, 2), (31, 2), (32, 2), *OLD)
+    table, finer, whole = planted(rows), published(rows, [30]), published(rows, [33])
+    lacking = replace(published(rows[2:], [33]), **{why: 2})
+    found = Differencing().run([finer, lacking], EVERYTHING, table)
+    assert found.details == {"isolated": 3, "alone": 0, "fewer than": 5}
+    assert found.notes[-1] == "Release 2 left out rows: nothing is subtracted from it."
+    assert Differencing().run([finer, whole], EVERYTHING, table).details == found.details
+    mutant = Differencing().run([finer, replace(lacking, **{why: 0})], EVERYTHING, table)
+    assert mutant.details["alone"] == 3
 
 
 def test_everybody_is_left_alone():

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.attacks.base import NOT_BETTER, Attack, Fit, Gain, Knowledge, percent
+from sfumato.attacks.base import NOT_BETTER, PEOPLE, Attack, Fit, Gain, Knowledge, percent
 from sfumato.attacks.case import known_names, refuse_unspeakable, victims, whom
 from sfumato.counts import Table, holdout
 from sfumato.declare import says
@@ -87,6 +87,7 @@ class Suite:
     rehearsed: bool = False
     controlled: bool = True
     counted: str = "people"
+    drawn: bool = False
     confidential: bool = True
 
     def __getitem__(self, attack: str) -> Gain:
@@ -128,6 +129,11 @@ class Suite:
                 "the controls. The release itself has other classes. With more rows they can be smaller, above all "
                 f"where l-diversity or t-closeness is asked for: more {self.counted} may then be found than in the "
                 "rehearsal."
+            )
+        if self.drawn:
+            found.append(
+                "A person with several rows is attacked by one of them, drawn at random: another draw, or the rows in "
+                "another order, gives somewhat other figures."
             )
         if self.distances:
             said = ", ".join(f"{name} {far:.3g}" for name, far in self.distances.items())
@@ -217,6 +223,7 @@ def attack_all(
         rehearsed=again is not None,
         controlled=control is not None,
         counted=whom(table).many,
+        drawn=whom(table) is PEOPLE and table.schema.several and (table.people or 0) < table.rows,
     )
 
 

@@ -161,16 +161,14 @@ def composition(releases: tuple[str, ...], victims: str, control: str | None, **
     from contextlib import nullcontext
 
     import sfumato as sf
-    from sfumato.attacks.composing.composition import names_known_in_all
     from sfumato.release.atomic import NewFile
 
     refuse_target("records", options["records"], new=True)
     schema = None if options["schema"] is None else sf.Schema.load(options["schema"])
     opened = sf.attacks.open_releases(releases, schema, groups=options["groups"], counts=options["counts"])
     known = schema or opened[0].schema
-    known = known.with_roles(quasi=names_known_in_all(known, opened))
     given = given_options(**{name: options[name] for name in ("delimiter", "encoding", "header", "sheet")})
-    given |= {"known": options["knows"] or None}
+    given |= {"known": options["knows"] or None, "releases": opened}
     with NewFile(options["records"], option="records") if options["records"] else nullcontext() as records:
         found = sf.attacks.composition(
             opened,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,12 +128,13 @@ class Table:
         "_kept",
         "_kept_weights",
         "_repeated",
+        "_rows_of",
         "_surplus",
         "driver_cells",
         "schema",
     )
 
-    def __init__(self, schema: Schema, encoded: EncodedColumns) -> None:
+    def __init__(self, schema: Schema, encoded: EncodedColumns, *, rows_of: Schema | None = None) -> None:
         self.schema = schema
         self._encoded = encoded
         self._counts: dict[tuple[str, ...], Counts] = {}
@@ -142,6 +144,7 @@ class Table:
         self._derived: list[Derived] | None = None
         self._repeated: list[list[Problem]] = []
         self._engine: Engine | None = None
+        self._rows_of = rows_of or schema  # whose rules say which rows stay
         self.driver_cells = DRIVER_CELLS
 
     def __repr__(self) -> str:
@@ -359,8 +362,27 @@ class Table:
             table = Table(schema, self._encoded)
             table.driver_cells = self.driver_cells
             return table
+        return self._read_anew(schema)
+
+    def known_by(self, names: Iterable[str]) -> Table:
+        """Return the same rows with these columns as the quasi-identifiers, whatever their roles are.
+
+        A row stays where a further column's rule would leave it out: it has no value there.
+        """
+        held = self._encoded.source is None  # rows that were taken from a table: no further column can be read
+        names = [name for name in names if not held or name in self._encoded.columns]
+        further = set(names) - {attribute.name for attribute in self.schema.published}
+        if held or not further:
+            return Table(self.schema.with_roles(quasi=names), self._encoded, rows_of=self._rows_of)
+        attributes = tuple(_with_missing(a) if a.name in further else a for a in self.schema.attributes)
+        schema = replace(self.schema, attributes=attributes).with_roles(quasi=names)
+        return self._read_anew(schema, rows_of=self._rows_of)
+
+    def _read_anew(self, schema: Schema, *, rows_of: Schema | None = None) -> Table:
+        """Return the table by another schema: what was read of its columns is not used."""
         encoded = EncodedColumns(self._encoded.source, person=self._encoded.person, exact=self._encoded.exact)
-        encoded.driver_cells, encoded.cap, table = self.driver_cells, self._encoded.cap, Table(schema, encoded)
+        encoded.driver_cells, encoded.cap = self.driver_cells, self._encoded.cap
+        table = Table(schema, encoded, rows_of=rows_of)
         table.driver_cells = self.driver_cells
         return table
 
@@ -478,7 +500,7 @@ class Table:
         if self._encoded.engine is not None:
             self._surplus = getattr(self._encoded.engine, "surplus", 0)
         if self._surplus is None:
-            leaving = [a.name for a in self.schema.published if a.missing and a.missing.action == "suppress"]
+            leaving = [a.name for a in self._rows_of.published if a.missing and a.missing.action == "suppress"]
             gone = np.zeros(self._encoded.height, dtype=bool)
             for name in leaving:
                 gone |= self._encoded.columns[name] == LEFT_OUT
@@ -494,7 +516,7 @@ class Table:
         if people is None or most is None or self._encoded.capped:
             return 0
         kept, held = self._kept, self._kept_weights
-        columns = [self._encoded.columns[a.name] for a in self.schema.published]
+        columns = [self._encoded.columns[a.name] for a in self._rows_of.published]
         columns = columns if kept is None else [column[kept] for column in columns]
         ids = people.ids if kept is None else people.ids[kept]
         stay = rows_kept(ids, people.digest, columns, held, most)
@@ -542,6 +564,12 @@ class Table:
         sizes = [self.schema[name].size for name in wanted]
         codes, weights = group_codes(columns, sizes, rows=self._lines(), weights=self._weights())
         return Counts(self.schema, names=wanted, codes=codes, weights=weights)
+
+
+def _with_missing(attribute: Attribute) -> Attribute:
+    """Return an attribute of which a missing value is a category of its own."""
+    missing = attribute.missing
+    return attribute if missing is None else replace(attribute, missing=replace(missing, action="category"))
 
 
 def _narrow(attribute: Attribute) -> Any:

@@ -616,8 +616,8 @@ def _known(published: Schema, steward: Schema) -> Schema:
     if absent:
         problems = [Problem(f"attribute.{name}", "is published but not in the schema") for name in absent]
         raise ReleaseError("the schema is of another table", hint="give the schema it was made with", problems=problems)
-    attributes: tuple[Attribute, ...] = tuple(steward[a.name].with_role(a.role) for a in published.attributes)
-    return replace(steward, attributes=attributes)
+    mine = (a if steward[a.name].domain is None else steward[a.name].with_role(a.role) for a in published.attributes)
+    return replace(steward, attributes=tuple(mine))
 
 
 def _frames(folder: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:

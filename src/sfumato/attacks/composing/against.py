@@ -2,12 +2,16 @@
 
 Source    the dLink paper, definition 3 (privacy breach), turned into a check before publishing.
 Claim     Counts the rows of the table whose own value is among at least one and fewer than d values left, after
-          intersecting the new release with all earlier ones, for any attribute that is sensitive in one of them. Known
-          of a row is what any of the releases is published by. Where the table names people, it counts those who have
+          intersecting the new release with those earlier ones that can hold the row, at least one, for any attribute
+          that is sensitive in one of them. Known of a row is what any of the releases is published by. Where the table names people, it counts those who have
           such a row. Where the table has fewer than d values of an attribute, their number takes the place of d: nobody
           could keep more.
-Because   a person who truly is in all of them keeps their own value; where it is gone, they were not in all.
+Because   a person who truly is in a release keeps their own value there; where it is gone, they are not in it, and the
+          others narrow all the same.
 Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
+          tests/claims/test_composition_against.py::test_a_further_release_hides_nobody
+          tests/claims/test_composition_against.py::test_a_further_release_never_lowers_the_number
+          tests/claims/test_composition_against.py::test_the_rows_of_the_release_are_attacked
           tests/claims/test_composition_against.py::test_people_are_counted_once_where_the_table_names_them
           tests/claims/test_composition_against.py::test_what_each_release_is_published_by_is_known_of_who_is_in_all
           tests/claims/test_composition_against.py::test_d_is_at_most_the_number_of_values
@@ -37,7 +41,7 @@ import numpy as np
 
 from sfumato.attacks.base import PEOPLE, Knowledge, Whom
 from sfumato.attacks.case import known_names, whom
-from sfumato.attacks.composing.composition import Composition, composition, known_in_all
+from sfumato.attacks.composing.composition import Composition, Records, composition, known_in_all, names_known_in_all
 from sfumato.claims import Claim
 from sfumato.counts import Table, read
 from sfumato.errors import Infeasible, NotComparable, ParameterError, Problem, ReadError, ReleaseError, count_of
@@ -121,13 +125,22 @@ def _saved(path: str | PathLike[str], schema: Schema | None) -> Sequence[str | P
     return Ledger(path).saved_folders(schema.population or schema.name)
 
 
-def read_victims(data: Any, schema: Schema, *, known: Sequence[str] | None = None, **options: Any) -> Table:
+def read_victims(
+    data: Any,
+    schema: Schema,
+    *,
+    known: Sequence[str] | None = None,
+    releases: Sequence[Release] = (),
+    **options: Any,
+) -> Table:
     """Read what is known of people, all quasi-identifiers unless `known` names them, and what they truly carry.
 
-    A column that is not found is refused: without it everybody would seem safer than they are.
+    All are those of the schema and of the releases. A column that is not found is refused: without it everybody would
+    seem safer than they are.
     """
-    quasi = known_names(Knowledge(None if known is None else tuple(known)), schema)
-    columns = {one.name: one.column_name for one in schema.published}
+    every = schema.with_roles(quasi=names_known_in_all(schema, releases))
+    quasi = known_names(Knowledge(None if known is None else tuple(known)), every)
+    columns = {one.name: one.column_name for one in every.published}
     source = open_source(data, expected=list(columns.values()), **options)
     present = {name for name, column in columns.items() if column in source.columns}
     absent = [name for name in quasi if name not in present]
@@ -139,15 +152,17 @@ def read_victims(data: Any, schema: Schema, *, known: Sequence[str] | None = Non
             knows = " ".join(f"--knows {visible(name)}" for name in rest)
             hint += f", or say what the attacker knows: {knows} (known=[...])"
         raise ReadError(Problem(source.name, f"has no column {missing}, a quasi-identifier of the releases", hint))
+    mine = [name for name in quasi if schema[name].role == "quasi"]
     reduced = schema.with_roles(
-        quasi=quasi,
-        sensitive=[one.name for one in schema.sensitive if one.name in present],
-        target=[one.name for one in schema.role("target") if one.name in present],
+        quasi=mine or quasi,
+        sensitive=[one.name for one in every.sensitive if one.name in present],
+        target=[one.name for one in every.role("target") if one.name in present],
     )
-    return read(data, reduced, **options)
+    people = read(data, reduced, **options)
+    return people.known_by(quasi) if mine else people
 
 
-ASSUMED = "if they are in all of these releases with the values they have here"
+ASSUMED = "if they are in the releases that can hold them with the values they have here"
 _CHANGED = (
     "Not tried: people whose quasi-identifiers differ in an earlier release, because they moved or are a year older. "
     "Somebody who knows both may be left fewer values of theirs."
@@ -174,6 +189,7 @@ class Against:
     estimates: Mapping[str, Composition]
     claim: Claim
     newly: int = 0
+    least: int = 1
     by_attribute: Mapping[str, int] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -194,13 +210,12 @@ class Against:
         self.claim.refuse_veto("require")
         if self.holds:
             return
-        least = min(int(found.records.left[_exposed(found)].min(initial=self.d)) for found in self.estimates.values())
         why = (
             f"{self.people} of {self.of} {self._counted[1]} keep fewer together with "
             f"{count_of(self.earlier, 'earlier release')}, {ASSUMED}"
         )
         hint = "merge classes with dlink, ask for a larger k, or publish under differential privacy"
-        raise Infeasible(f"at least {self.d} values left to everyone", least, why, hint=hint)
+        raise Infeasible(f"at least {self.d} values left to everyone", self.least, why, hint=hint)
 
     def refuse_certain(self) -> None:
         """Raise where records are left with one value by the releases together that have several in each alone.
@@ -260,15 +275,15 @@ def against(
 ) -> Against:
     """Attack a new release together with earlier ones on every row of its table.
 
-    Each sensitive attribute is tried with the earlier releases that carry it; classes are found by label, as an
-    outsider finds them. `names` says what the earlier releases are called.
+    Each sensitive attribute is tried with the earlier releases that carry it and may hold the row; classes are found by
+    label, as an outsider finds them. `names` says what the earlier releases are called.
     """
     others = [earlier] if isinstance(earlier, Release) else list(earlier)
     if not others:
         raise ParameterError("earlier", "none", "at least one earlier release is needed")
     table = known_in_all(table, [release, *others])
     attacked = partial(_attacked, table)
-    estimates, exposed, notes = {}, {}, []
+    estimates, exposed, notes, least = {}, {}, [], d
     below, certain, alone, newly = (np.zeros(table.rows, bool) for _ in range(4))
     for attribute in secrets(table.schema, others):
         beside = [known for known in others if attribute.name in [carried.name for carried in known.carried]]
@@ -282,17 +297,16 @@ def against(
         if reached < d:
             has = count_of(values, "value")
             notes.append(f"{attribute.name} has {has}, so nobody can keep {d}: fewer than {reached} left are counted.")
-        found = attacked([release, *beside], reached, attribute.name)
-        own = attacked([release], reached, attribute.name)
-        estimates[attribute.name] = found
-        exposed[attribute.name] = _exposed(found)
+        estimates[attribute.name] = attacked([release, *beside], reached, attribute.name)
+        own, *singles = (attacked([known], reached, attribute.name).records for known in (release, *beside))
+        left = _left(own, singles)
+        least = min(least, int(left[left > 0].min(initial=d)))
+        exposed[attribute.name] = (left >= 1) & (left < reached)
         below |= exposed[attribute.name]
-        one = exposed[attribute.name] & (found.records.left == 1)
-        certain |= one
-        if one.any():  # of those whom a single release leaves one value, its own promise answers
-            singles = [own, *(attacked([known], reached, attribute.name) for known in beside)]
-            newly |= one & ~np.logical_or.reduce([single.records.left == 1 for single in singles])
-        alone |= _exposed(own)
+        certain |= left == 1
+        # Of those whom a single release leaves one value, its own promise answers.
+        newly |= (left == 1) & ~np.logical_or.reduce([single.left == 1 for single in (own, *singles)])
+        alone |= (own.left >= 1) & (own.left < reached) & _held(own)
     if not estimates:
         raise NotComparable("no earlier release carries a sensitive attribute of this table.")
     drawn = sum(one.form in COUNTED_FORMS for one in (release, *others))
@@ -327,6 +341,7 @@ def against(
         estimates=estimates,
         claim=release.claim,
         newly=many(newly),
+        least=least,
         by_attribute=by_attribute,
         names=tuple(names),
         notes=(*_most(by_attribute), *notes),
@@ -353,7 +368,20 @@ def _most(by_attribute: Mapping[str, int]) -> tuple[str, ...]:
     return (f"By attribute: {worst} {number}, {beside}. Who is exposed by several is counted for each.",)
 
 
-def _exposed(found: Composition) -> np.ndarray:
-    records = found.records
+def _left(own: Records, earlier: Sequence[Records]) -> np.ndarray:
+    """Return how many values the new release leaves each row with those earlier ones that may hold it, 0 for none.
+
+    A release in which the row's own value is gone does not hold it: the others narrow all the same.
+    """
+    sets = own.sets()
+    may = np.zeros(len(own), bool)
+    for single in earlier:
+        sets = np.where(_held(single)[:, None], sets & single.sets(), sets)
+        may |= _held(single)
+    left = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+    return np.where(_held(own) & may, left, 0)
+
+
+def _held(records: Records) -> np.ndarray:
     assert records.held is not None  # the table has its own values
-    return np.asarray((records.left >= 1) & (records.left < found.d) & records.held)
+    return records.held

@@ -157,7 +157,7 @@ def names_known_in_all(schema: Schema, releases: Sequence[Release], *, apart: st
 def known_in_all(people: Table, releases: Sequence[Release], *, apart: str | None = None) -> Table:
     """Return people by what is known of those who are in all releases (`names_known_in_all`)."""
     names = names_known_in_all(people.schema, releases, apart=apart)
-    return people if len(names) == len(people.schema.quasi) else people.with_roles(quasi=names)
+    return people if len(names) == len(people.schema.quasi) else people.known_by(names)
 
 
 def _given_away(found: Composition) -> tuple[float, ...]:
@@ -449,6 +449,10 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.left)
+
+    def sets(self) -> np.ndarray:
+        """Return for each victim which values are left, packed bit by bit."""
+        return np.asarray(self.narrowed.values[self.which])
 
     def candidates(self, victim: int) -> tuple[str, ...]:
         """Return the values left to one victim."""

@@ -2,14 +2,16 @@
 
 Source    Denning & Schlörer, "A fast procedure for finding a tracker in a statistical database", TODS 1980; Article 29
           Working Party, Opinion 05/2014 (singling out from several tables). The rule for classes of any shape is ours.
-Claim     Where a class b of one release meets a single class a of the other, everybody in b is in a. What is left of a
-          after all such b are subtracted, rows and values, is a class that nobody published. A person whose point lies
-          in a and in none of these b is in it. They are isolated where it holds fewer than `few` people and no class of
-          theirs in either release does; the attack succeeds where its likeliest value is theirs too.
+Claim     Where a class b of one release meets a single class a of the other, everybody in b is in a, unless the release
+          of a left out rows: nothing is subtracted from it then. What is left of a after all such b are subtracted,
+          rows and values, is a class that nobody published. A person whose point lies in a and in none of these b is in
+          it. They are isolated where it holds fewer than `few` people and no class of theirs in either release does;
+          the attack succeeds where its likeliest value is theirs too.
 Because   both releases are about the same people, each in one class that holds their point: b's people must be
           somewhere in the other release, and a is the only place. Counts and histograms of sets subtract.
 Checked   tests/claims/test_differencing_attack.py::test_planted_tables
           tests/claims/test_differencing_attack.py::test_equals_all_worlds
+          tests/claims/test_differencing_attack.py::test_nothing_is_subtracted_from_a_release_that_left_out_rows
           tests/claims/test_differencing_attack.py::test_wrong_mutants_are_caught
 Silent on sums of three releases or more, on releases that share only some people (a difference below 0 is given up),
           on buckets, and on noisy counts, whose differences are noise.
@@ -18,7 +20,7 @@ Cost      boxes x boxes / 8 bytes for a pair of releases.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, ClassVar
 
@@ -129,6 +131,9 @@ class Differencing:
         if case.knowledge.attribute is not None:
             shared = [name for name in shared if name == case.knowledge.attribute]
         case.same_codes((*known, *shared))
+        # Somebody of the other release may be among the rows that one left out: nothing can be subtracted from it.
+        lacking = frozenset(at for at, each in enumerate(releases) if each.left_out or each.capped)
+        notes = [f"Release {at + 1} left out rows: nothing is subtracted from it." for at in sorted(lacking)]
 
         def one(name: str | None) -> Gain:
             columns = [name] if name else []
@@ -136,7 +141,8 @@ class Differencing:
             named = schema.with_roles(quasi=known, sensitive=columns or None)
             views = [align(each, named, name) if name else align_boxes(each, named) for each in releases]
             usual = None if name is None else int(people_by_value(case.targets, name).argmax())
-            return self._gain(views, people, known, name, usual=usual, rows=schema.several)
+            found = self._gain(views, people, known, name, usual=usual, rows=schema.several, lacking=lacking)
+            return replace(found, notes=(*found.notes, *notes))
 
         return worst_attribute(shared, one) if shared else one(None)
 
@@ -149,8 +155,9 @@ class Differencing:
         *,
         usual: int | None,
         rows: bool,
+        lacking: frozenset[int],
     ) -> Gain:
-        found = [self._isolated(views, part, secret=name is not None) for part in people]
+        found = [self._isolated(views, part, secret=name is not None, lacking=lacking) for part in people]
         inside = people[0]
         left, success, chance = found[0]
         blind = (left > 0) & (inside.secret == usual) if name else np.zeros(len(left), bool)
@@ -182,15 +189,20 @@ class Differencing:
         )
 
     def _isolated(
-        self, views: list[View], people: Victims, *, secret: bool
+        self, views: list[View], people: Victims, *, secret: bool, lacking: frozenset[int]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """People left beside each person (0: not isolated), whether the guess is right, and how likely the truth is."""
+        """People left beside each person (0: not isolated), whether the guess is right, and how likely the truth is.
+
+        Nothing is subtracted from the views in `lacking`.
+        """
         many = len(people.codes)
         held = [_held(view, people.quasi) for view in views]
         least = np.min([one.least for one in held], axis=0)
         best = np.zeros(many, np.int64)
         success, chance = np.zeros(many, bool), np.zeros(many)
         for at, beside in permutations(range(len(views)), 2):
+            if at in lacking:
+                continue
             rest, box, others = rest_of(views[at], views[beside]), held[at].only, held[beside]
             subtracted = np.zeros(many, bool)
             subtracted[others.person[rest.gone[others.box]]] = True
