@@ -3,9 +3,9 @@
 Source    the dLink paper, definition 3 (privacy breach), turned into a check before publishing.
 Claim     Counts the rows of the table whose own value is among at least one and fewer than d values left, after
           intersecting the new release with those earlier ones that can hold the row, at least one, for any attribute
-          that is sensitive in one of them. Known of a row is what any of the releases is published by. Where the table names people, it counts those who have
-          such a row. Where the table has fewer than d values of an attribute, their number takes the place of d: nobody
-          could keep more.
+          that is sensitive in one of them. Known of a row is what any of the releases is published by. Where the table
+          names people, it counts those who have such a row. Where the table has fewer than d values of an attribute,
+          their number takes the place of d: nobody could keep more.
 Because   a person who truly is in a release keeps their own value there; where it is gone, they are not in it, and the
           others narrow all the same.
 Checked   tests/claims/test_composition_against.py::test_counts_people_below_d
