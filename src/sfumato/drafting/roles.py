@@ -23,7 +23,7 @@ from sfumato.schema.formats import NumberForm, format_day
 from sfumato.schema.free_text import are_categories, looks_like_free_text, with_given_names
 from sfumato.schema.key_names import addresses, household_like, measure_like, visit_like
 from sfumato.schema.near_values import near_pairs
-from sfumato.schema.word_hints import both, code_like, names_time_or_place, reason, suggested
+from sfumato.schema.word_hints import both, code_like, names_a_category, names_time_or_place, reason, suggested
 
 _FREE = (
     "role: is it free text? it may hold names: leave it other; else quasi or sensitive, with its values in `values` "
@@ -143,7 +143,8 @@ def _reached(column: ColumnFacts) -> bool:
 
 
 def _names(column: ColumnFacts) -> bool:
-    return column.numbers is None and column.days is None and bool(with_given_names(column.texts or ()))
+    known = names_a_category(column.name)
+    return column.numbers is None and column.days is None and bool(with_given_names(column.texts or (), known=known))
 
 
 def _free_text(column: ColumnFacts) -> bool:
