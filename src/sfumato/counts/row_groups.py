@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato.counts.code_parts import REPEATED_ROWS, numbered
 from sfumato.counts.key_spellings import key_texts
-from sfumato.io.encode import days_in, supported
+from sfumato.io.encode import in_iso, supported
 from sfumato.io.source import Source
 from sfumato.schema import Missing, Schema
 
@@ -143,9 +143,7 @@ def _text(column: pl.Series, missing: Missing | None, form: str | None) -> pl.Se
     text = key_texts(column if column.dtype.is_temporal() else column.cast(pl.String))
     gone = [one.lower() for one in missing.texts] if missing is not None else []
     text = text.set(text.str.to_lowercase().is_in(gone), None)
-    if form is None:
-        return text
-    return pl.select(pl.coalesce(days_in(pl.lit(text), form).cast(pl.String), pl.lit(text))).to_series()
+    return text if form is None else pl.select(in_iso(pl.lit(text), form)).to_series()
 
 
 def within_first(source: Source, rows: int) -> str:

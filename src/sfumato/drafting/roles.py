@@ -85,14 +85,16 @@ def proposals(facts: Sequence[ColumnFacts], seen: TableFacts, *, key: str = "") 
             proposed(column, "quasi") if proposal.role == "other" and _could_be_quasi(column) else proposal
             for column, proposal in zip(facts, found, strict=True)
         ]
-    published = {proposal.name for proposal in found if proposal.role not in ("identifier", "other")}
+    published = {proposal.name: proposal.role for proposal in found if proposal.role not in ("identifier", "other")}
     related: dict[str, list[Related]] = {}
     said: dict[str, list[str]] = {}
     for pair in seen.related:
-        known = {pair.first, pair.second} & published
-        if len(known) == 2:
+        known = {pair.first, pair.second} & published.keys()
+        if len({published[name] for name in known}) == 2:
             related.setdefault(pair.second, []).append(pair)
-        elif known and pair.ways == 2:  # nothing to decide, as long as the other stays unpublished
+        elif len(known) == 2 and pair.ways == 2:  # nothing to decide, as long as both have one role
+            said.setdefault(pair.second, []).append(str(pair))
+        elif len(known) == 1 and pair.ways == 2:  # nothing to decide, as long as the other stays unpublished
             hidden = pair.first if pair.second in known else pair.second
             said.setdefault(known.pop(), []).append(f"{pair}; {' '.join(hidden.split())} is not published")
     for one in seen.repeated:
