@@ -261,6 +261,8 @@ def _spelling(column: ColumnFacts) -> tuple[str, ...]:
     if column.days is not None and column.spelling.format is not None:
         return (f"format: does the file write its dates as {spoken(column.spelling.format)}?",)
     form = column.spelling.numbers
+    if form.units and not form.thousands and form.decimal == ".":
+        return (f"units: does the file write {', '.join(form.units)} beside its numbers?",)
     if form.thousands or form.units:
         plain = replace(form, units=()).example
         beside = f", with {', '.join(form.units)} beside them" if form.units else ""

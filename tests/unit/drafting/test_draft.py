@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 import re
+import tomllib
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -309,6 +310,23 @@ def test_how_amounts_are_written_is_proposed_and_asked(tmp_path, texts, question
     assert schema["amount"].numbers == form
     assert schema["amount"].format is None
     assert check(frame, schema) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "form"),
+    [
+        ([f"{31 * k} EUR" for k in range(1, 40)], NumberForm(units=("EUR",))),
+        ([f"{31 * k}" if k % 2 else f"{31 * k} EUR" for k in range(1, 40)], NumberForm(units=("EUR",))),
+        ([f"€{k}.50" for k in range(1, 40)], NumberForm(units=("€",))),
+        ([f"€{k},50" for k in range(1, 40)], NumberForm(",", units=("€",))),
+    ],
+)
+def test_no_mark_is_proposed_that_no_cell_has(texts, form) -> None:
+    """A comma between thousands was proposed and asked about for 3100 EUR: no cell of the column had one."""
+    text = draft(pl.DataFrame({"amount": texts * 2, "sex": ["f", "m"] * len(texts)}))
+    assert Schema.parse(tomllib.loads(text))["amount"].numbers == form
+    assert "thousands" not in text
+    assert f"{form.units[0]} beside" in text
 
 
 PERCENT = NumberForm(units=("%",))
@@ -872,7 +890,7 @@ def test_sentences_of_a_draft_say_what_was_counted():
     assert "40 distinct values in 1000 rows: nearly every row that has one has its own" in flat
     assert "each value of one goes" not in flat
     assert "%1,234.5" not in flat
-    assert "with % beside them" in flat
+    assert "does the file write % beside its numbers" in flat
 
 
 def test_rows_that_differ_in_a_list_are_no_copies():
