@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 
+import openpyxl
 import polars as pl
 import pytest
 
@@ -171,3 +173,24 @@ def test_mutants_that_drop_the_items_are_caught(monkeypatch):
         with monkeypatch.context() as mutant:
             mutant.setattr(module, name, lambda *_: [])
             assert not told_right()
+
+
+def test_days_of_a_workbook_are_compared_whether_they_are_dates_or_texts(tmp_path):
+    """Texts were compared: no draft proposed the key of people, and no check asked about one where some were texts."""
+    book, path = openpyxl.Workbook(), tmp_path / "members.xlsx"
+    book.active.append(["Member no", "Birth date", "sex", "ill"])
+    for at in range(100):
+        day = dt.date(1950, 1, 1) + dt.timedelta(days=97 * at)
+        book.active.append([f"M{at:03}", day, "fm"[at % 2], "ab"[at % 3 % 2]])
+        book.active.append([f"M{at:03}", day if at % 3 else f"{day:%d/%m/%Y}", "fm"[at % 2], "ab"[at % 5 % 2]])
+    book.save(path)
+    drafted = sf.draft(path)
+    assert 'person = "Member no"' in drafted
+    assert "differing in" not in drafted
+    book.active["A1"] = "locker"
+    book.save(path)
+    born = {"role": "quasi", "kind": "date", "range": ["1950-01-01", "1980-01-01"], "format": "%d/%m/%Y"}
+    (problem,) = sf.read(
+        path, schema(attribute=schema_attributes() | {"age": born | {"column": "Birth date"}})
+    ).doubts.repeated_keys()
+    assert problem.path == "locker"

@@ -138,14 +138,14 @@ def test_only_signs_that_stand_beside_an_amount_count():
     assert named(number(["USD 5", "EUR 6"] * 30, units=["$", "USD", "€", "EUR"])) == ["attribute.seen"]
 
 
-@pytest.mark.parametrize(("cells", "thousands"), [(["$150", "$20", "$64300"], ","), (["1.50 €", "2.5 €"], ",")])
-def test_amounts_that_every_form_reads_alike_are_proposed_as_before(cells, thousands, tmp_path):
-    """Another order of the forms would have made a decimal comma of it."""
+@pytest.mark.parametrize("cells", [["$150", "$20", "$64300"], ["1.50 €", "2.5 €"]])
+def test_no_mark_is_proposed_for_amounts_that_every_form_reads_alike(cells, tmp_path):
+    """Another order of the forms would have made a decimal comma of it; a comma between thousands was proposed."""
     pl.DataFrame({"wage": [*cells, *(f"${at}" if "$" in cells[0] else f"{at}.5 €" for at in range(60))]}).write_csv(
         tmp_path / "t.csv"
     )
     drafted = sf.draft(tmp_path / "t.csv")
-    assert f'thousands = "{thousands}"' in drafted
+    assert "thousands =" not in drafted
     assert "decimal =" not in drafted
 
 

@@ -851,7 +851,7 @@ def _explain() -> Files:
 
 
 def explained() -> list[str]:
-    """Return every name that `sfumato explain` lists: requirements, guarantees, mechanisms and measures."""
+    """Return every name that `sfumato explain` lists: requirements, guarantees, mechanisms, measures and attacks."""
     listed = answer("explain")["printed"]["text"].splitlines()
     return [line.split()[0] for line in listed if line.startswith("  ")]
 

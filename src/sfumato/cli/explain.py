@@ -18,7 +18,7 @@ def _names() -> list[str]:
 @click.argument("name", required=False, shell_complete=completed_by(_names))
 @json_option
 def explain(name: str | None, as_json: bool) -> None:
-    """Say in plain words what a requirement, guarantee, mechanism or measure means, or list the names.
+    """Say in plain words what a requirement, guarantee, mechanism, measure or attack means, or list the names.
 
     `schema` lists every key of a schema file.
 

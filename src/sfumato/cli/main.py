@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "finish": ("sfumato.cli.finish:finish", "Finish a release whose process ended before it had its folder."),
     "ledger": ("sfumato.cli.ledger:ledger", "What was published about whom, what it cost, what is left."),
     "serve": ("sfumato.cli.serve:serve", "Open the local web app."),
-    "explain": ("sfumato.cli.explain:explain", "What a claim, requirement or measure means, with its formula."),
+    "explain": ("sfumato.cli.explain:explain", "What a claim, requirement, measure or attack means, with its formula."),
 }
 
 

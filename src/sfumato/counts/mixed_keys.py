@@ -13,7 +13,7 @@ Silent on keys of which few stand for several people, and people who are alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -75,14 +75,16 @@ def mixed_keys(source: Source, schema: Schema) -> list[Problem]:
     return [Problem(", ".join(schema.person), rule, hint, count=number)]
 
 
-def parting_columns(source: Source, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def parting_columns(
+    source: Source, keys: Sequence[str], *, formats: Mapping[str, str] | None = None
+) -> dict[str, tuple[str, ...]]:
     """Return for each column that may be a key the dates of birth and sexes in which many of its values differ.
 
     Such a column is no key of people. A slip of the pen parts few values, and a sex is compared by its first letter:
-    `M` is `man`.
+    `M` is `man`. `formats` says how columns write their days.
     """
     told = [name for name in source.columns if name not in keys and tokens(name) & (BIRTH_WORDS | SEX_WORDS)]
-    rows = first_rows(source, told, keys)
+    rows = first_rows(source, told, keys, formats=formats)
     if rows is None:
         return {}
     found = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato.counts.code_parts import REPEATED_ROWS, numbered
 from sfumato.counts.key_spellings import key_texts
-from sfumato.io.encode import supported
+from sfumato.io.encode import in_iso, supported
 from sfumato.io.source import Source
 from sfumato.schema import Missing, Schema
 
@@ -111,11 +111,17 @@ class RowGroups:
 
 
 def first_rows(
-    source: Source, quasi: Sequence[str], wanted: Sequence[str], schema: Schema | None = None
+    source: Source,
+    quasi: Sequence[str],
+    wanted: Sequence[str],
+    schema: Schema | None = None,
+    *,
+    formats: Mapping[str, str] | None = None,
 ) -> FirstRows | None:
     """Return the first rows of some columns, None if they cannot be compared.
 
-    A text that the schema calls missing is no value.
+    A text that the schema calls missing is no value. Columns whose days are written in a format, that of the schema or
+    of `formats`, are compared by their days: a workbook may hold some as dates and some as texts.
     """
     if not quasi or not wanted or not set(quasi) <= set(source.columns):
         return None
@@ -125,16 +131,19 @@ def first_rows(
     plain = [name for name in frame.columns if supported(frame[name].dtype) and frame[name].dtype != pl.Object]
     if not set(quasi) <= set(plain):
         return None
-    known = {} if schema is None else {a.column_name: a.missing for a in schema.attributes}
-    texts = {name: _text(frame[name], known.get(name)) for name in plain}
+    attributes = () if schema is None else schema.attributes
+    known = {a.column_name: a.missing for a in attributes}
+    written = {**(formats or {}), **{a.column_name: a.format for a in attributes if a.format is not None}}
+    texts = {name: _text(frame[name], known.get(name), written.get(name)) for name in plain}
     return FirstRows({name: numbered(text) for name, text in texts.items()}, texts=texts, height=frame.height)
 
 
-def _text(column: pl.Series, missing: Missing | None) -> pl.Series:
-    """Return a column as texts that agree where the keys of people do: 208 and 208.0 are one."""
+def _text(column: pl.Series, missing: Missing | None, form: str | None) -> pl.Series:
+    """Return a column as texts that agree where the keys of people do: 208 and 208.0 are one, days are ISO."""
     text = key_texts(column if column.dtype.is_temporal() else column.cast(pl.String))
     gone = [one.lower() for one in missing.texts] if missing is not None else []
-    return text.set(text.str.to_lowercase().is_in(gone), None)
+    text = text.set(text.str.to_lowercase().is_in(gone), None)
+    return text if form is None else pl.select(in_iso(pl.lit(text), form)).to_series()
 
 
 def within_first(source: Source, rows: int) -> str:

@@ -272,7 +272,7 @@ def _same_day(rows: FirstRows, schema: Schema, wanted: Sequence[str]) -> list[Pr
         few = len(groups.first) * _FEW_ROWS > len(groups.order)
         if groups.most <= schema.rows_per_person or not few or not groups.repeats(rows.height, _MANY_REPEATED):
             continue
-        day = rows.texts[name].str.slice(0, 10).str.to_date(attribute.format or "%Y-%m-%d", strict=False).drop_nulls()
+        day = rows.texts[name].str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).drop_nulls()
         span = len(day) and (day.max() - day.min()).days + 1  # type: ignore[operator,union-attr]
         if not span or _pairs(codes[codes >= 0]) * _CHANCE <= rows.height**2 / 2 / span:
             continue
@@ -312,14 +312,16 @@ def _where(schema: Schema, name: str) -> str:
     return known.where if known is not None else name
 
 
-def shares_alike(source: Source, quasi: Sequence[str], keys: Sequence[str]) -> dict[str, float]:
+def shares_alike(
+    source: Source, quasi: Sequence[str], keys: Sequence[str], *, formats: Mapping[str, str] | None = None
+) -> dict[str, float]:
     """Return for each column that repeats how much its rows are alike in the quasi-identifiers, from 0 to 1.
 
     The mean, over the quasi-identifiers, of the share of its values whose rows agree; numbers within a tenth of their
-    range agree. A column of which hardly any value repeats is not named.
+    range agree. A column of which hardly any value repeats is not named. `formats` says how columns write their days.
     """
     wanted = list(keys)[:LOOKED_AT]
-    rows = first_rows(source, quasi, wanted)
+    rows = first_rows(source, quasi, wanted, formats=formats)
     if rows is None:
         return {}
     found = {name: _share_alike(rows, RowGroups.of(rows.codes[name]), quasi) for name in wanted if name in rows.codes}

@@ -284,7 +284,7 @@ def look_at(
         raise ReadError(nobody)
     facts = column_facts(source, written)
     seen = table_facts(source, facts)
-    apart = parting_columns(source, [one.name for one in seen.repeated])
+    apart = parting_columns(source, [one.name for one in seen.repeated], formats=_formats(facts))
     seen = replace(seen, repeated=tuple(replace(one, apart=apart.get(one.name, ())) for one in seen.repeated))
     counting = [one.name for one in facts if _named_like_counts(one) and _whole(one)]
     named = [proposal for proposal in proposals(facts, seen) if proposal.name.strip()]
@@ -338,6 +338,11 @@ def draft(
     return look_at(data, name=name, header=header, delimiter=delimiter, encoding=encoding, sheet=sheet).schema_text()
 
 
+def _formats(facts: Sequence[ColumnFacts]) -> dict[str, str]:
+    """Return how the columns of days write them, those in ISO aside."""
+    return {one.name: one.spelling.format for one in facts if one.days and one.spelling.format}
+
+
 def _named_like_counts(column: ColumnFacts) -> bool:
     """Whether a column's name may mean numbers of people; numbers that hardly repeat are rather those of rows."""
     return named_like_counts(column.name) or (may_name_counts(column.name) and column.uniqueness < _NUMBERING)
@@ -371,7 +376,7 @@ def _person(source: Source, facts: Sequence[ColumnFacts], seen: TableFacts, quas
     likely = [one for one in _of_a_person(facts, seen) if one.name.strip()]
     if not likely:
         return ""
-    alike = shares_alike(source, quasi, [one.name for one in likely])
+    alike = shares_alike(source, quasi, [one.name for one in likely], formats=_formats(facts))
     once = [c.name for c in facts if "identifier" in suggested(c.name) and c.distinct == c.rows > 1 and not c.nulls]
     if once:
         likely = [

@@ -118,13 +118,19 @@ def number_forms(texts: Sequence[str]) -> list[NumberForm]:
     most = max(read.values())
     forms = [form for form in forms if most and read[form] == most]
     if all(form.number(text) == forms[0].number(text) for text in texts for form in forms[1:]):
-        return forms
+        return sorted(forms, key=lambda form: _marks_unseen(form, texts))
     # Where readings differ, a mark of thousands that no cell has would hide that the points may mark thousands.
     return sorted(forms, key=lambda form: bool(form.thousands) and not any(_has_mark(form, text) for text in texts))
 
 
 def _has_mark(form: NumberForm, text: str) -> bool:
     return re.search(f"[0-9][{form.marks}][0-9]", text) is not None
+
+
+def _marks_unseen(form: NumberForm, texts: Sequence[str]) -> int:
+    """Count the marks of a form that no cell has, a decimal point aside: nobody is asked about these."""
+    thousands = bool(form.thousands) and not any(_has_mark(form, text) for text in texts)
+    return thousands + (form.decimal != "." and not any(form.decimal in text for text in texts))
 
 
 def _no_thousand(form: NumberForm, text: str) -> bool:

@@ -23,7 +23,7 @@ from sfumato.schema.formats import NumberForm, format_day
 from sfumato.schema.free_text import are_categories, looks_like_free_text, with_given_names
 from sfumato.schema.key_names import addresses, household_like, measure_like, visit_like
 from sfumato.schema.near_values import near_pairs
-from sfumato.schema.word_hints import both, code_like, names_time_or_place, reason, suggested
+from sfumato.schema.word_hints import both, code_like, names_a_category, names_time_or_place, reason, suggested
 
 _FREE = (
     "role: is it free text? it may hold names: leave it other; else quasi or sensitive, with its values in `values` "
@@ -85,14 +85,16 @@ def proposals(facts: Sequence[ColumnFacts], seen: TableFacts, *, key: str = "") 
             proposed(column, "quasi") if proposal.role == "other" and _could_be_quasi(column) else proposal
             for column, proposal in zip(facts, found, strict=True)
         ]
-    published = {proposal.name for proposal in found if proposal.role not in ("identifier", "other")}
+    published = {proposal.name: proposal.role for proposal in found if proposal.role not in ("identifier", "other")}
     related: dict[str, list[Related]] = {}
     said: dict[str, list[str]] = {}
     for pair in seen.related:
-        known = {pair.first, pair.second} & published
-        if len(known) == 2:
+        known = {pair.first, pair.second} & published.keys()
+        if len({published[name] for name in known}) == 2:
             related.setdefault(pair.second, []).append(pair)
-        elif known and pair.ways == 2:  # nothing to decide, as long as the other stays unpublished
+        elif len(known) == 2 and pair.ways == 2:  # nothing to decide, as long as both have one role
+            said.setdefault(pair.second, []).append(str(pair))
+        elif len(known) == 1 and pair.ways == 2:  # nothing to decide, as long as the other stays unpublished
             hidden = pair.first if pair.second in known else pair.second
             said.setdefault(known.pop(), []).append(f"{pair}; {' '.join(hidden.split())} is not published")
     for one in seen.repeated:
@@ -143,7 +145,8 @@ def _reached(column: ColumnFacts) -> bool:
 
 
 def _names(column: ColumnFacts) -> bool:
-    return column.numbers is None and column.days is None and bool(with_given_names(column.texts or ()))
+    known = names_a_category(column.name)
+    return column.numbers is None and column.days is None and bool(with_given_names(column.texts or (), known=known))
 
 
 def _free_text(column: ColumnFacts) -> bool:
@@ -258,6 +261,8 @@ def _spelling(column: ColumnFacts) -> tuple[str, ...]:
     if column.days is not None and column.spelling.format is not None:
         return (f"format: does the file write its dates as {spoken(column.spelling.format)}?",)
     form = column.spelling.numbers
+    if form.units and not form.thousands and form.decimal == ".":
+        return (f"units: does the file write {', '.join(form.units)} beside its numbers?",)
     if form.thousands or form.units:
         plain = replace(form, units=()).example
         beside = f", with {', '.join(form.units)} beside them" if form.units else ""

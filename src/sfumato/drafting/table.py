@@ -18,7 +18,7 @@ from sfumato.counts.row_groups import FIRST_ROWS
 from sfumato.counts.stray_rows import StrayRows, hidden_rows, merged_columns, stray_rows
 from sfumato.drafting.columns import ColumnFacts, cell_text
 from sfumato.errors import Problem, count_of
-from sfumato.io.encode import days_in
+from sfumato.io.encode import days_in, in_iso
 from sfumato.io.frames import KINDS, ROWS
 from sfumato.io.source import Source
 from sfumato.schema.word_hints import NO_VALUE, means_none, suggested
@@ -29,6 +29,7 @@ _AGREE, _COMMON, _ENOUGH = 0.97, 0.85, 20  # share of pairs that agree, of the c
 _YEARS = 0.95  # share of rows in which a date and a number of years point to the same one or two years
 _FEW, _ROUGHLY = 1_000, 0.9  # rows that are looked at first, and the share that makes a closer look worth while
 _IDENTIFIERS = 50
+_ROWS_EACH = 10  # a column with more rows a value tells groups rather than people
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,35 +140,60 @@ def repeated_columns(source: Source, columns: Sequence[ColumnFacts]) -> list[Rep
 
 
 def _related(source: Source, columns: Sequence[ColumnFacts], repeated: Sequence[Repeated]) -> list[Related]:
-    """Compare columns with one another, on one row for each value of an identifier: rows of one person agree anyway."""
+    """Compare columns with one another, on one row for each value of an identifier: rows of one person agree anyway.
+
+    Of several such identifiers the coarsest with few rows a value: a person has several visits.
+    """
     wanted = [column for column in columns if column.distinct > 1 and "identifier" not in suggested(column.name)]
     wanted = wanted[:_COMPARED]
     if len(wanted) < 2 or wanted[0].rows < _ENOUGH:
         return []
     names = [column.name for column in wanted]
-    whom = max(repeated, key=lambda one: one.values).name if repeated else None
+    few = [one for one in repeated if wanted[0].rows < _ROWS_EACH * one.values]
+    first = min(few, key=lambda one: one.values) if few else max(repeated, key=lambda one: one.values, default=None)
+    whom = None if first is None else first.name
     sample = source.collect(source.scan([*names, whom] if whom else names).head(_SAMPLE))
     if whom is not None:
         sample = sample.unique(subset=[whom], keep="first", maintain_order=True)
     years = _years(sample, wanted)
     dated = {frozenset((pair.first, pair.second)) for pair in years}
-    codes = {name: _numbered(sample[name]) for name in names}
+    codes = {column.name: _numbered(_compared(sample, column)) for column in wanted}
     common = {name: _commonest(codes[name]) for name in names}
     found: dict[tuple[str, str], bool] = {}
     for one, other in itertools.permutations(names, 2):
         if frozenset((one, other)) not in dated and common[other] <= _COMMON:
-            few = _tells(codes[one][:_FEW], codes[other][:_FEW], _ROUGHLY, enough=0)
-            found[one, other] = few and _tells(codes[one], codes[other], _AGREE, enough=_ENOUGH)
+            roughly = _tells(codes[one][:_FEW], codes[other][:_FEW], _ROUGHLY, enough=0)
+            found[one, other] = roughly and _tells(codes[one], codes[other], _AGREE, enough=_ENOUGH)
     mutual = {pair for pair, holds in found.items() if holds and found.get((pair[1], pair[0]))}
+    people = {name for name in names if _is_like_a_key(name, codes[name], found)}
     place = {name: at for at, name in enumerate(names)}
     return [
         *years,
         *(
             Related(*pair, ways=2 if pair in mutual else 1)
             for pair, holds in found.items()
-            if holds and (pair not in mutual or place[pair[0]] < place[pair[1]])
+            if holds and not people.issuperset(pair if pair in mutual else pair[:1])
+            if pair not in mutual or place[pair[0]] < place[pair[1]]
         ),
     ]
+
+
+def _compared(sample: pl.DataFrame, column: ColumnFacts) -> pl.Series:
+    """Return the cells of a column as they are compared: days of one format by the day."""
+    cells = sample[column.name]
+    if column.days is None or column.spelling.format is None or not isinstance(cells.dtype, pl.String):
+        return cells
+    return sample.select(in_iso(cell_text(column.name, cells.dtype), column.spelling.format)).to_series()
+
+
+def _is_like_a_key(name: str, codes: np.ndarray, found: Mapping[tuple[str, str], bool]) -> bool:
+    """Whether a column tells others that say nothing of each other, in few rows a value: these are one person's."""
+    known = codes[codes >= 0]
+    told = [other for (one, other), holds in found.items() if holds and one == name]
+    apart = any(
+        not found.get((one, other)) and not found.get((other, one)) for one, other in itertools.combinations(told, 2)
+    )
+    return apart and len(known) < _ROWS_EACH * len(np.unique(known))
 
 
 def _numbered(cells: pl.Series) -> np.ndarray:

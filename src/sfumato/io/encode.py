@@ -250,6 +250,11 @@ def days_in(text: pl.Expr, spelling: str | None = None) -> pl.Expr:
     return pl.when(spelt & (day >= dt.date.min)).then(day)  # polars has a year 0000
 
 
+def in_iso(text: pl.Expr, spelling: str | None) -> pl.Expr:
+    """Return texts, the days among them that are written in the given format in ISO."""
+    return text if spelling is None else pl.coalesce(days_in(text, spelling).cast(pl.String), text)
+
+
 def with_decimal_marks(attributes: Sequence[Attribute]) -> list[pl.Expr]:
     """Return columns of exact numbers, texts with a decimal point, as the attributes' file writes them."""
     marks = {a.column_name: a.numbers.decimal for a in attributes if not isinstance(a.domain, Values)}

@@ -1,4 +1,4 @@
-"""Plain words for anything the library speaks about: claims, requirements, mechanisms, measures, releases, schemas."""
+"""Plain words for anything the library speaks about: claims, requirements, mechanisms, measures, attacks, releases."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from sfumato import measures
+from sfumato.attacks import REGISTRY as ATTACKS, against
 from sfumato.claims import GUARANTEES, REQUIREMENTS, Claim
 from sfumato.declare import Parameter, parameters
 from sfumato.errors import ParameterError
@@ -29,7 +30,7 @@ _CLOSE = 0.75
 
 
 def explain(thing: Any = None) -> str:
-    """Say what a name, claim, requirement, mechanism or release means; without an argument, list the names.
+    """Say what a name, claim, requirement, mechanism, attack or release means; without an argument, list the names.
 
     >>> print(sf.explain("pure-dp").splitlines()[0])
     pure-dp: epsilon-differential privacy.
@@ -46,12 +47,12 @@ def explain(thing: Any = None) -> str:
 
 
 def _names() -> list[str]:
-    return list(dict.fromkeys([*REQUIREMENTS, *GUARANTEES, *MECHANISMS, *measures.REGISTRY]))
+    return list(dict.fromkeys([*REQUIREMENTS, *GUARANTEES, *MECHANISMS, *measures.REGISTRY, *ATTACKS]))
 
 
 def _meant(name: str) -> Any:
     """What a name stands for: a measure of ours is the function, not the registry's call of it."""
-    for registry in (REQUIREMENTS, GUARANTEES, MECHANISMS):
+    for registry in (REQUIREMENTS, GUARANTEES, MECHANISMS, ATTACKS):
         if name in registry:
             return registry[name]
     return measures.REGISTRY[name] if name in measures.REGISTRY.third_party else getattr(measures, name)
@@ -83,8 +84,6 @@ def _named(name: str) -> str:
     if wanted == "schema":
         return REFERENCE
     if wanted == "against":  # an option, and a function: no method with parameters of its own
-        from sfumato.attacks import against
-
         return f"against: {inspect.getdoc(against)}\n\n{inspect.getdoc(inspect.getmodule(against))}"
     for known in [name for name in _names() if _plain(name) == wanted] or _names():
         kind = _meant(known)

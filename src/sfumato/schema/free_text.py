@@ -3,12 +3,14 @@
 Source    Ours.
 Claim     Values are reported only if they look like text by their shape; or begin with a title; or three people or
           fewer have each, three or more of them have the shape of a name, or hold a common given name; or a quarter of
-          all values hold one, or an initial; or a third of all values are single words that are common given or family
-          names (half, under the name of a category); or three people or fewer have a value in which a given name stands
-          before a word with a capital letter or a family name, or a title does; or half of the people have words that
-          three people or fewer have, under the name of a column that suggests no category; or they hold an e-mail
-          address or a telephone number with a sign; or three people or fewer have each, they hold a number like that of
-          a telephone, a key by its name or seven digits beside a word, and most values hold none.
+          all values hold one, or an initial; or half of the values in words, be it one, are a given name before a word
+          or two (all, under the name of a category; a quarter, with a family name); or a third of all values are single
+          words that are common given or family names (half, under the name of a category); or three people or fewer
+          have a value in which a given name stands before a word with a capital letter or a family name, or a title
+          does; or half of the people have words that three people or fewer have, under the name of a column that
+          suggests no category; or they hold an e-mail address or a telephone number with a sign; or three people or
+          fewer have each, they hold a number like that of a telephone, a key by its name or seven digits beside a word,
+          and most values hold none.
 Because   a category is shared by many people, and a name is not: what counts is how many people have a value, not how
           many rows. Names that stand in many rows of many people (those of doctors) are told by given names alone.
 Checked   tests/claims/test_personal_names.py::test_names_under_any_column_name_are_refused
@@ -19,6 +21,7 @@ Checked   tests/claims/test_personal_names.py::test_names_under_any_column_name_
           tests/claims/test_personal_names.py::test_single_names_are_refused
           tests/claims/test_personal_names.py::test_one_cell_with_a_name_among_categories_is_refused
           tests/claims/test_personal_names.py::test_groups_called_after_people_are_refused
+          tests/claims/test_personal_names.py::test_one_or_two_names_that_many_people_have_beside_them_are_refused
 Silent on names that are in none of the lists and that many people have beside them, and, of more than 20,000 values of
           a column, on names that hardly any has: every n-th is searched for them.
 
@@ -41,6 +44,7 @@ from importlib.resources import files
 from typing import Final
 
 from sfumato.errors import ReleaseError, count_of
+from sfumato.schema.word_hints import names_a_category
 
 
 @cache
@@ -222,11 +226,41 @@ def with_given_names(texts: Collection[str], *, known: bool = False) -> set[str]
     listed = {text for text in texts if _has_given_name(text)}
     if len(listed) >= _SEVERAL and _QUARTER * len(listed) >= len(texts):
         return listed
+    full = full_names(texts, known=known)
+    if full:
+        return full
     single = {text for text in texts if _is_single_name(text)}
     if len(single) >= _FOUR and (_TWO if known else _THREE) * len(single) >= len(texts):
         return single
     han = {text for text in texts if _is_east_asian(text)}
     return han if len(han) >= _TEN and _THREE * len(han) >= _TWO * len(texts) else set()
+
+
+def full_names(texts: Collection[str], *, known: bool = False) -> set[str]:
+    """Return the values that are full names of people, even one, where they are half of those in words; else none.
+
+    A full name is a common given name before one or two other words, or after a comma; all values in words must be such
+    under the name of a category (`known`). A quarter is enough where a common family name is beside the given name or
+    an initial.
+
+    >>> sorted(full_names(["Anna Klein", "Jan Bos", "locum", "other"])), full_names(["Alice Springs", "Ayr", "Hay"])
+    (['Anna Klein', 'Jan Bos'], set())
+    """
+    words = {text for text in texts if _WORD.search(text) and _bare(text) not in _ANSWERS}
+    full = {text for text in words if _is_full_name(text)}
+    both = {text for text in words if _has_given_name(text) and family_names() & {*map(_bare, _name_words(text))}}
+    if full and (1 if known else 2) * len(full) >= len(words):
+        return full
+    return both if _QUARTER * len(both) >= len(words) else set()
+
+
+def _is_full_name(text: str) -> bool:
+    """True for a common given name and one or two words after it, or before it and a comma."""
+    words = _name_words(text)
+    if len(words) not in (2, 3) or not _has_given_name(text):
+        return False
+    given = words[1 if "," in text else 0]
+    return bool({_bare(given), *map(_bare, given.split("-"))} & given_names())
 
 
 def _some(texts: Iterable[str]) -> list[str]:
@@ -244,9 +278,15 @@ def _has_given_name(text: str) -> bool:
     styles = (str.isupper, str.islower, lambda word: word[0].isupper())
     if not any(all(map(style, long)) for style in styles):
         return False
-    parts = {_bare(part) for word in words for part in word.split("-")}
+    parts = [_bare(part) for word in words for part in word.split("-")]
     initials = bool(_INITIAL.search(text)) and all(word[0].isupper() for word in words)
-    return (initials or bool(parts & given_names())) and not parts & _NO_PERSON
+    return (initials or bool(given_names().intersection(parts))) and not _are_of_no_person(parts)
+
+
+def _are_of_no_person(words: Sequence[str]) -> bool:
+    """True if one of these bare words says that a place, a school or a firm is meant; a group is led by who follows."""
+    after = words[1:] if words[:1] == ["group"] else words
+    return any(word in _NO_PERSON or word.endswith(_OF_SCHOOLS) for word in after)
 
 
 def _is_single_name(text: str) -> bool:
@@ -267,7 +307,7 @@ def mentions_a_person(text: str, *, known: bool = False) -> bool:
     >>> mentions_a_person("Anna Paulowna", known=True), mentions_a_person("Anna Seghers Schule")
     (False, False)
     """
-    if any(_bare(word) in _NO_PERSON or _bare(word).endswith(_OF_SCHOOLS) for word in _PART.findall(text)):
+    if _are_of_no_person([_bare(word) for word in _PART.findall(text)]):
         return False
     if any(_is_capital(match[1]) for match in _TITLED.finditer(text)):
         return True
@@ -476,7 +516,7 @@ def refuse_listed_names(lists: Mapping[str, Iterable[str]]) -> None:
     """Raise if lists of values that are published whole hold names of people. Reads the schema alone."""
     for name, texts in lists.items():
         every = list(texts)
-        found = with_given_names(every) | titled_values(every)
+        found = with_given_names(every, known=names_a_category(name)) | titled_values(every)
         if found:
             rule = f"{name}: {len(found)} of its listed values look like names of people, and the list is published"
             hint = (
@@ -492,7 +532,7 @@ def refuse_group_names(groups: Mapping[str, Iterable[str]]) -> None:
     """
     for name, texts in groups.items():
         every = list(texts)
-        found = with_given_names(every, known=True)
+        found = with_given_names(every, known=True) | full_names(every)
         found |= titled_values(every) | {text for text in every if mentions_a_person(text, known=True)}
         found |= {text for text in every if _MAY_ADDRESS.search(text) and _ADDRESS.search(text)}
         if found:

@@ -3,9 +3,9 @@
 Source    Ours. Edit distance: Levenshtein 1966, with neighbours exchanged (Damerau 1964).
 Claim     A pair is named where its values differ in one word only, and these two words have at least six letters each,
           begin alike and are one edit apart; or one is the plural of the other; or one is cut short by a full stop; or
-          where one is a letter that a single other value of one word begins with (F, female); or where both are codes
-          such as I21.9 that differ in the full stop, the hyphen or the blank, numbers of one size, days that can be
-          read as the same, or words joined by "and", & or +.
+          where one is a letter that a single other value of one word begins with (F, female; not I, III); or where both
+          are codes such as I21.9 that differ in the full stop, the hyphen or the blank, numbers of one size, days that
+          can be read as the same, or words joined by "and", & or +.
 Because   words are compared one by one, after case, accents and punctuation are gone.
 Checked   tests/unit/schema/test_near_values.py::test_named
           tests/unit/schema/test_near_values.py::test_not_named
@@ -36,7 +36,8 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,15})?", re.ASCII)
 _DAY = re.compile(r"(\d{1,4})([-./ ])(\d{1,2})\2(\d{1,4})", re.ASCII)
 _THOUSANDS, _YEAR = 3, 4  # digits
 _AND = re.compile(r"(?<=\w)\s*[&+]\s*(?=\w)|(?<=\w)\s+(?:and|und|et)\s+(?=\w)")
-_LETTER_FOR = re.compile(r"[^\W\d_]{3,}|no|ja|si|ne")  # a word that one letter may stand for
+_ROMAN = r"m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})"
+_LETTER_FOR = re.compile(rf"(?!{_ROMAN}$)[^\W\d_]{{3,}}|no|ja|si|ne")  # a word that one letter may stand for
 _WORDS = re.compile(r"[^\W\d_]+\.?|\d+")
 _MARKS = re.compile("[\u0300-\u036f]")
 

@@ -33,7 +33,7 @@ from sfumato.schema.near_values import near_pairs
 from sfumato.schema.open_questions import asks_about, unclear
 from sfumato.schema.toml_models import parse_toml, read_file
 from sfumato.schema.tree import ROOT
-from sfumato.schema.word_hints import may_mean_none, names_a_worker
+from sfumato.schema.word_hints import may_mean_none, names_a_category, names_a_worker
 
 _NAMED = 100  # columns listed in a message
 _SPELLING = "case, blanks, accents, punctuation or forms of a letter"
@@ -478,11 +478,11 @@ def _of_values(attribute: Attribute) -> list[Problem]:
     if attribute.role == "sensitive":
         unsure = [names[code] for code in attribute.unsure_codes]
         found += _unsure(attribute, refused=sum(map(may_mean_none, unsure)), unsure=len(unsure))
-    hint = 'read its values; role = "other" keeps it out of a release'
+    hint, known = 'read its values; role = "other" keeps it out of a release', names_a_category(attribute.column_name)
     if looks_like_free_text(names):
         rule = "looks like free text: values with several words; names may be in it"
         found.append(Problem(attribute.where, rule, hint))
-    elif persons := with_given_names(names) | titled_values(names):
+    elif persons := with_given_names(names, known=known) | titled_values(names):
         rule = (
             f"{count_of(len(persons), 'listed value looks like the name', 'listed values look like names')} of people"
         )

@@ -176,7 +176,7 @@ def person(form: Fields) -> Edit:
                 text = with_roles(text, [name], "identifier")
         for found in decisions(text):  # a person's key always predicts what is said of the person
             if found.topic == "related" and any(
-                found.question.startswith((f"{key} tells", f"{key} and ")) for key in names
+                found.question.startswith((f"{key} determines ", f"{key} and ")) for key in names
             ):
                 text = answered(text, next(one for one in decisions(text) if _same(one, found)))
         return changed(without_unit_questions(text, rows=not names and one(form, "unit") == "row"), keys, closes=closed)

@@ -193,7 +193,9 @@ def asked(decision: Decision, keys: Mapping[str, Any], unread: Sequence[str] = (
         return {**found, "words": said[:1].upper() + said[1:] + ".", "keep": "I have seen it"}
     if topic in ("thousands", "units") and keys.get("units") and "does the file" in decision.question:
         form = NumberForm(str(keys.get("decimal", ".")), thousands=str(keys.get("thousands", "")))
-        words = f"Does the file write its numbers as {form.example}, with {', '.join(keys['units'])} beside them?"
+        units = ", ".join(keys["units"])
+        words = f"Does the file write its numbers as {form.example}, with {units} beside them?"
+        words = f"Does the file write {units} beside its numbers?" if form.plain else words
         return {**found, "words": words, "keep": "Yes"}
     if topic in ("format", "decimal", "thousands", "units"):
         return {**found, "keep": "Yes" if "which is it" not in decision.question else "Keep as proposed"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 import re
+import tomllib
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -309,6 +310,23 @@ def test_how_amounts_are_written_is_proposed_and_asked(tmp_path, texts, question
     assert schema["amount"].numbers == form
     assert schema["amount"].format is None
     assert check(frame, schema) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "form"),
+    [
+        ([f"{31 * k} EUR" for k in range(1, 40)], NumberForm(units=("EUR",))),
+        ([f"{31 * k}" if k % 2 else f"{31 * k} EUR" for k in range(1, 40)], NumberForm(units=("EUR",))),
+        ([f"€{k}.50" for k in range(1, 40)], NumberForm(units=("€",))),
+        ([f"€{k},50" for k in range(1, 40)], NumberForm(",", units=("€",))),
+    ],
+)
+def test_no_mark_is_proposed_that_no_cell_has(texts, form) -> None:
+    """A comma between thousands was proposed and asked about for 3100 EUR: no cell of the column had one."""
+    text = draft(pl.DataFrame({"amount": texts * 2, "sex": ["f", "m"] * len(texts)}))
+    assert Schema.parse(tomllib.loads(text))["amount"].numbers == form
+    assert "thousands" not in text
+    assert f"{form.units[0]} beside" in text
 
 
 PERCENT = NumberForm(units=("%",))
@@ -742,12 +760,28 @@ def test_a_draft_says_what_the_rows_show_together(tmp_path) -> None:
     assert any(item.startswith("duplicates: 3 rows are copies") for item in schema.decide)
     assert "# not read: lines 5, 42, 43, 79, 92, 93" in text
     assert any("values are dates day.month.year" in item for item in schema["Aufnahme"].decide)
-    answer = [item for name in schema.names for item in schema[name].decide if item.startswith("related:")]
-    assert any("PLZ and Ort determine each other" in item for item in answer)
-    assert any("Geburtsdatum and Alter determine each other" in item for item in answer)
-    assert len(answer) == 2  # rows of one patient agree in everything, and prove nothing
+    told = [line for line in text.splitlines() if "determine" in line]  # of one role both: there is nothing to decide
+    assert "# PLZ and Ort determine each other in nearly all rows" in told
+    assert "# Geburtsdatum and Alter determine each other: a date and the years since then" in told
+    assert len(told) == 2  # rows of one patient agree in everything, and prove nothing
     assert "M0003" not in text
     assert "gestern" not in text
+
+
+def test_columns_that_tell_each_other_are_asked_about_where_it_is_news() -> None:
+    """The draft asked for the same role where both had it, and what a column tells whose values are one person each."""
+    rng, rows = random.Random(1), []
+    for at in range(150):
+        born = f"{rng.randrange(1, 13)}/{rng.randrange(1, 29)}/{rng.randrange(1940, 2005)}"
+        one = (born, rng.choice("fm"), rng.choice(["Bonn", "Hof", "Jena"]), rng.choice(["flu", "gout", "asthma"]))
+        rows += [(f"M{at:03}", f"V{at}-{visit}", *one) for visit in range(rng.randint(1, 4))]
+    frame = pl.DataFrame(rows, ["member no", "visit id", "birth date", "sex", "town", "diagnosis"], orient="row")
+    for held in (frame, frame.drop("member no", "visit id"), pl.concat([frame, frame[::7]]).drop("sex")):
+        assert "determine" not in draft(held)
+    job = [rng.randrange(12) for _ in range(600)]
+    groups = pl.DataFrame({"job": [f"job {one}" for one in job], "diagnosis": [f"ill {one % 5}" for one in job]})
+    assert "related: job determines diagnosis in nearly all rows; anyone who knows one" in draft(groups)
+    assert "determine" not in draft(groups.rename({"diagnosis": "town"}))  # both are quasi-identifiers
 
 
 def test_columns_that_are_independent_are_not_said_to_tell_each_other(tmp_path) -> None:
@@ -856,7 +890,7 @@ def test_sentences_of_a_draft_say_what_was_counted():
     assert "40 distinct values in 1000 rows: nearly every row that has one has its own" in flat
     assert "each value of one goes" not in flat
     assert "%1,234.5" not in flat
-    assert "with % beside them" in flat
+    assert "does the file write % beside its numbers" in flat
 
 
 def test_rows_that_differ_in_a_list_are_no_copies():

@@ -37,6 +37,7 @@ from sfumato.schema.near_values import near_codes, near_pairs
         ("Angst + Panik", "Angst und Panik"),
         ("F", "female"),
         ("Mann", "m"),
+        ("M", "mild"),  # no numeral, though all its letters are
         ("Y", "Yes"),
         ("N", "no"),
     ],
@@ -71,6 +72,8 @@ def test_named(one, other):
         ("1", "1.0"),
         ("2,5", "2.5"),
         ("", "a"),
+        ("I", "III"),  # numerals: I was taken for an abbreviation of III
+        ("V", "VIII"),
     ],
 )
 def test_not_named(one, other):
