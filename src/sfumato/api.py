@@ -44,7 +44,7 @@ from sfumato.randomness import Entropy
 from sfumato.release import Release, verify
 from sfumato.release.atomic import NewFolder
 from sfumato.release.store import refuse_beforehand, refuse_names_in_lists, save_or_keep
-from sfumato.schema import Schema
+from sfumato.schema import Days, Grid, Schema
 
 __all__ = [
     "apply",
@@ -287,7 +287,10 @@ def _published(
         if claim.kind != "proved":
             refined = refined_classes(table, release, table.derived())
             named = [attribute.name for attribute in (*release.quasi, *release.carried)]
-            held = table.held_values(named, numbers=release.form == "buckets" or release.tight)
+            numbers = {attribute.name for attribute in release.carried if table.held}
+            if release.form == "buckets" or release.tight:
+                numbers |= {one.name for one in release.quasi if isinstance(one.domain, Grid | Days)}
+            held = table.held_values(named, numbers=numbers)
             seen = seen_by_key(table, release)
             release = replace(release, refined=refined, seen_by_key=seen, held_values=held, placed=None)
             release = replace(

@@ -9,6 +9,7 @@ import shutil
 from decimal import Decimal
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -392,6 +393,13 @@ def keyed_by(*keys):
         ("IL16.7.1978", "IL-1978/07/16"),
         ("4000000", "4.000E+06"),
         ("4711000", "4,711e6"),
+        ("1980-05-03", "1980-05-03T00:00:00Z"),
+        ("IL 1980-05-03", "IL 1980-05-03 00:00:00.000"),
+        ("1980-05-03", "03.05.1980 00:00"),
+        ("1980-05-31", "05/31/1980 12:00:00 AM"),
+        ("1980-05-03", "03-May-1980"),
+        ("19800903", "03SEP1980:00:00:00"),
+        ("3 September 1980", "Sept 3, 1980"),
     ],
 )
 def test_spellings_of_one_key_are_refused(one, other):
@@ -439,6 +447,42 @@ def test_a_name_in_two_orders_and_digits_of_two_scripts_are_one_key(one, other):
     with pytest.raises(sf.ReadError, match="2 keys differ from another only in"):
         sf.read(keyed_by(one, other, "x1", "x2", one), schema(rows_per_person=1))
     assert sf.read(keyed_by(one, other, "x1", "x2", one), schema(person_exact=True)).people == 4
+
+
+def test_a_day_with_a_time_of_midnight_and_the_bare_day_are_one_key():
+    """A second wave whose days of birth had gone through `astype(str)` counted everybody twice."""
+    days = [f"19{at % 60 + 30}-{at % 12 + 1:02}-{at % 28 + 1:02}" for at in range(40)]
+    for written in ("{} 00:00:00", "{}T00:00:00"):
+        frame = keyed_by(*days, *map(written.format, days))
+        with pytest.raises(sf.ReadError, match=r"80 keys differ from another only in .* a letter or a day"):
+            sf.read(frame, schema())
+        frame = frame.with_columns(initials=pl.lit("IL"))
+        two = {"name": "v", "person": ["initials", "mrn"], "attribute": ATTRIBUTES}
+        with pytest.raises(sf.ReadError, match="80 keys differ"):
+            sf.read(frame, sf.Schema.parse(two))
+        with pytest.raises(sf.ReadError, match="80 keys differ"):
+            sf.read(duckdb.from_arrow(frame.to_arrow()), sf.Schema.parse(two))
+
+
+def test_another_time_than_midnight_and_no_month_are_other_keys():
+    times = ["1980-05-03", "1980-05-03 00:00:05", "1980-05-03 12:00", "1980-05-03 10:00:00", "1980-05-03 00:00:00 17"]
+    assert sf.read(keyed_by(*times), schema()).people == 5
+    assert sf.read(keyed_by("19800503", "03Mae1980", "31Feb1980", "03May80", "aMay 3 1980"), schema()).people == 5
+
+
+def test_bytes_are_no_key():
+    """In a pandas column of objects b'1000' and '1000' were two people."""
+    pd = pytest.importorskip("pandas")
+    keys = [str(1000 + at // 2) for at in range(40)]
+    frame = keyed_by(*keys).to_pandas()
+    mixed = [key.encode() if at % 2 else key for at, key in enumerate(keys)]
+    all_bytes = frame.assign(mrn=[key.encode() for key in keys])
+    for held in (frame.assign(mrn=pd.Series(mixed, dtype=object)), all_bytes, duckdb.from_df(all_bytes)):
+        with pytest.raises(sf.ReadError, match=r"the column mrn holds (bytes in|Binary cells)") as error:
+            sf.read(held, schema())
+        assert error.value.problems[0].path == "person"
+        assert "decode" in error.value.problems[0].hint
+    assert sf.read(frame, schema()).people == 20
 
 
 def test_names_that_differ_and_codes_with_a_comma_are_people():

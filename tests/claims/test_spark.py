@@ -220,8 +220,13 @@ def test_cells_without_a_code_are_refused_as_in_a_file() -> None:
 
 @pytest.mark.parametrize(
     ("keys", "schema"),
-    [(["", "P1", "P1"], OF_PEOPLE), (["unknown", "P1", "P2"], OF_PEOPLE), (["P-1", "p1", "P2"], OF_PEOPLE)],
-    ids=["no key", "a word", "written alike"],
+    [
+        (["", "P1", "P1"], OF_PEOPLE),
+        (["unknown", "P1", "P2"], OF_PEOPLE),
+        (["P-1", "p1", "P2"], OF_PEOPLE),
+        (["1980-05-03", "1980-05-03 00:00:00", "1980-05-04"], OF_PEOPLE),
+    ],
+    ids=["no key", "a word", "written alike", "a day at midnight"],
 )
 def test_keys_are_refused_as_in_a_file(keys: list[str], schema: Schema) -> None:
     frame = visits(3).with_columns(pl.Series("mrn", keys), weight=1.0)

@@ -587,6 +587,31 @@ def test_a_carried_value_that_one_person_has_is_warned_of() -> None:
         assert any(text.startswith(start) for text in release.warnings()) is said
 
 
+@pytest.mark.parametrize(
+    ("described", "wide"),
+    [("range = [0, 10000]\nstep = 10", "intervals of 10"), ("edges = [0, 2000, 9000, 10000]", "intervals")],
+)
+def test_a_carried_number_that_one_person_has_is_warned_of(described, wide, tmp_path) -> None:
+    """Of a column of listed values it was said, and nothing of the same cells as numbers with a step."""
+    columns = {
+        "wage": ("sensitive", f'kind = "numeric"\n{described}'),
+        "hours": ("sensitive", 'kind = "numeric"\nrange = [0, 100]'),
+        "seen": ("target", 'kind = "date"\nrange = ["2020-01-01", "2024-01-01"]'),
+    }
+    text = SCHEMA + "".join(f'[attribute.{name}]\nrole = "{role}"\n{of}\n' for name, (role, of) in columns.items())
+    wages, hours = [1000 + 50 * (at % 4) for at in range(299)], [6 + at % 2 for at in range(299)]
+    seen = pl.Series([date(2020, 1 + at % 2, 1) for at in range(300)])
+    two = ", 1 value of hours that one person alone has are published as described: "
+    for wage, worked, ending in ((1050, 7, ""), (9990, 7, " that one person alone has is published"), (9990, 77, two)):
+        frame = _frame().with_columns(wage=pl.Series([*wages, wage]), hours=pl.Series([*hours, worked]), seen=seen)
+        release = sf.publish(sf.read(frame, _schema_of(text)), sf.Mondrian(sf.KAnonymity(5)))
+        said = [one for one in release.warnings() if "published as described" in one]
+        assert len(said) == bool(ending)
+        assert all(one.startswith(f"1 value of wage in {wide}{ending}") and "wider step" in one for one in said)
+    release.save(tmp_path / "out")
+    assert "alone has" not in str(sf.verify(tmp_path / "out"))  # files alone do not show it
+
+
 def test_a_value_of_one_row_is_not_said_to_be_one_persons() -> None:
     """Nobody had said how many rows a person has, and the value of one row was called one person's."""
     text = SCHEMA.replace("rows_per_person = 1", "").replace('"d"]', '"d", "mayor"]')

@@ -180,7 +180,6 @@ def _command() -> str:
 def show(front: Frontier, recommendation: Recommendation) -> None:
     """Print the efficient releases and the recommendation, with what was left out of it."""
     from sfumato.declare import plain_name
-    from sfumato.errors import count_of
     from sfumato.frontiers import name_together, side_by_side
 
     names = (front.privacy.words, front.utility.words)
@@ -203,8 +202,7 @@ def show(front: Frontier, recommendation: Recommendation) -> None:
     ]
     heads = ("efficient releases", *names, *([f"{names[0]} of"] if several else []), "")
     show_table(rows, heads=heads, right=(1, 2), least=min(widest, _NAME))
-    failed = f", {len(front.failed)} not made or not measured" if front.failed else ""
-    say(f"{count_of(len(front.points), 'release')} compared{failed}.")
+    say(f"{front.compared}.")
     say("")
     say(f"Recommended: {best.label}", style="bold", wrap=True)
     if plain := plain_name(best.mechanism):

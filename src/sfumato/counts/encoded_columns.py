@@ -20,12 +20,13 @@ from sfumato.io.decode_cell import ASK, too_large_for_a_float
 from sfumato.io.dialect import guesses_of
 from sfumato.io.encode import Encoded, exact_cells, first_look, may_have_no_value, settle, settle_objects, whole_floats
 from sfumato.io.frames import ROWS
-from sfumato.io.read_errors import cell_problems, missing_columns, refuse_unread, refused
+from sfumato.io.read_errors import DECODE, cell_problems, missing_columns, refuse_unread, refused
 from sfumato.io.source import Source, empty_problems, guarded
 from sfumato.limits import DRIVER_CELLS, HELD_ROWS
 from sfumato.schema import Attribute, Grid, Values
 
 _AGAIN = "\0again"
+_BYTES = (bytes, bytearray, memoryview)
 
 
 class EncodedColumns:
@@ -205,12 +206,12 @@ def _encode(
     keys = {f"\0person {at}": name for at, name in enumerate(person)}
     cells = {name: grid for name, grid in _grids(attributes).items() if name not in person}
     frame = source.scan([*columns, *(name for name in person if name not in columns)], cells, limit)
+    refuse_types(attributes, source.types(frame), person)
     if source.grouped and limit is not None and int(source.collect(frame.select(pl.len())).item()) > limit:
         return None
     frame = frame.with_columns(pl.col(name).alias(key) for key, name in keys.items())
     frame = source.spelt(frame, attributes)
     types = source.types(frame)
-    refuse_types(attributes, types)
     looks = {a.name: first_look(a, types[a.column_name], padded=source.padded) for a in attributes}
     extra = [pl.col(ROWS).cast(pl.Int64)] if source.grouped else []
     extra += [pl.col(key) for key in keys]
@@ -236,10 +237,24 @@ def _encode(
         encoded.append(guarded(source.name, partial(settle, attribute, column, asked)))
     people = read_people([plain_texts(found[key].head(height)) for key in keys], weights) if keys else None
     if people is not None:
-        rounded = np.logical_or.reduce([_rounded(source.objects(keys[key]), found[key].head(height)) for key in keys])
+        objects = {key: source.objects(name) for key, name in keys.items()}
+        _refuse_bytes({keys[key]: cells for key, cells in objects.items() if cells is not None})
+        rounded = np.logical_or.reduce([_rounded(objects[key], found[key].head(height)) for key in keys])
         people = replace(people, rounded=int(rounded.sum() if weights is None else weights[rounded].sum()))
     repeats = again is not None and bool(found[_AGAIN].any())
     return encoded, people, weights, height, repeats, may_have_no_value(attributes, [one.codes for one in encoded])
+
+
+def _refuse_bytes(keys: dict[str, Sequence[Any]]) -> None:
+    """Raise where keys of people are bytes: b'17' and '17' would be two people."""
+    held = {name: sum(isinstance(cell, _BYTES) for cell in cells) for name, cells in keys.items()}
+    problems = [
+        Problem("person", f"the column {name} holds bytes in {count_of(rows, 'row')}", DECODE, rows=rows)
+        for name, rows in held.items()
+        if rows
+    ]
+    if problems:
+        raise ReadError(problems)
 
 
 def _rounded(objects: Sequence[Any] | None, cells: pl.Series) -> np.ndarray:

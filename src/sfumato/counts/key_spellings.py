@@ -41,11 +41,32 @@ _INSTANT = r"^\s*\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?\s?(Z|[+-]\d{2
 
 _SCIENTIFIC = re.compile(r"^\s*[1-9](?:[.,]\d{1,15}[eE]\+?|[eE]\+)\d{1,2}\s*$", re.ASCII)  # 1e3 may be a code
 
-_DAY = re.compile(
-    r"(?<!\d)(?:\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d|(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2})(?!\d)", re.ASCII
+_MONTH_NAMES = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 )
 
-_WRITTEN = r"^\s*[1-9](?:[.,]\d{1,15}[eE]\+?|[eE]\+)\d{1,2}\s*$|\d[./-]\d{1,2}[./-]\d"  # one of these, perhaps
+_NAMED_MONTH = rf"(?:{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _MONTH_NAMES)}|sept)"
+
+_YEAR = r"(?:19|20)\d\d"
+
+_CLOCK = r"(?::00(?:\.0+)?)?"
+
+_MIDNIGHT = (  # of a day, as programs write it that hold days as times: T00:00:00.000Z, 12:00:00 AM
+    rf"(?:(?:t|:|\s+)(?:0?0:00{_CLOCK}(?:\s?(?:z|[+-]00(?::?00)?))?|12:00{_CLOCK}\s*am)(?![\d:.]*\d|\w))"
+)
+
+_DAY = re.compile(
+    rf"(?<!\d)(?:\d{{1,2}}[./-]\d{{1,2}}[./-]{_YEAR}|{_YEAR}[./-]\d{{1,2}}[./-]\d{{1,2}}"
+    rf"|\d{{1,2}}[ ./-]*{_NAMED_MONTH}[ .,/-]*{_YEAR}|{_YEAR}[ ./-]*{_NAMED_MONTH}[ ./-]*\d{{1,2}}"
+    rf"|(?<![a-z]){_NAMED_MONTH}[ ./-]*\d{{1,2}}[ ,./-]+{_YEAR})(?:{_MIDNIGHT}|(?!\d))",
+    re.ASCII | re.IGNORECASE,
+)
+
+_WRITTEN = (  # one of these, perhaps
+    r"^\s*[1-9](?:[.,]\d{1,15}[eE]\+?|[eE]\+)\d{1,2}\s*$|\d[./-]\d{1,2}[./-]\d"
+    rf"|(?i){_NAMED_MONTH}[ .,/-]*\d"
+)
 
 _DAYS = 0.95  # the share of keys that hold a day from which what looks like one is taken for it
 
@@ -80,9 +101,9 @@ def folded_keys(keys: pl.Series, *, several: bool, days: bool | None = None) -> 
     """Return keys without case, blanks, unseen characters, forms of a letter and leading zeros of a run of digits.
 
     A surname before a comma goes to the end, a telephone number loses the code of its country, a time with a zone is
-    that of UTC, a day in a key is year, month and day, and 4.0E+06 is 4000000. Names lose their accents where the key
-    has `several` columns, or several words: two people hardly agree in all the rest. `days` says whether what looks
-    like a day is one; without it, whether nearly all of the keys that look so are.
+    that of UTC, a day in a key is year, month and day, also with a time of midnight, and 4.0E+06 is 4000000. Names lose
+    their accents where the key has `several` columns, or several words: two people hardly agree in all the rest. `days`
+    says whether what looks like a day is one; without it, whether nearly all of the keys that look so are.
     """
     seen = _without_entities(keys).str.replace_all(_UNSEEN, "").str.replace(SURNAME_FIRST, "$2 $1")
     seen = _with_numbers_and_days(_with_instants(_with_national_numbers(seen)), days)
@@ -146,11 +167,20 @@ def _in_digits(key: str, *, days: bool) -> str:
 
 
 def _compact_day(text: str) -> str:
-    """Return a day as 19780716, as it is where there is no such day. 07/16/1978 is one in July, 06/07/1978 one too."""
-    first, middle, last = (int(part) for part in re.split("[./-]", text))
-    year, month, day = (first, middle, last) if first > _CENTURY else (last, middle, first)
-    if first <= _CENTURY and month > _MONTHS:
-        month, day = day, month
+    """Return a day as 19780716, as it is where there is no such day. 07/16/1978 is one in July, 06/07/1978 one too.
+
+    A time of midnight after it says nothing of the day.
+    """
+    parts = re.findall(r"[0-9]+|[a-z]+", text.lower())[:3]
+    numbers = [int(part) for part in parts if part.isdigit()]
+    if len(numbers) < len(parts):  # the name of a month
+        named = next(part[:3] for part in parts if part.isalpha())
+        (day, year), month = sorted(numbers), 1 + next(at for at, name in enumerate(_MONTH_NAMES) if name[:3] == named)
+    else:
+        first, middle, last = numbers
+        year, month, day = (first, middle, last) if first > _CENTURY else (last, middle, first)
+        if first <= _CENTURY and month > _MONTHS:
+            month, day = day, month
     try:
         return f"{dt.date(year, month, day):%Y%m%d}"
     except ValueError:

@@ -242,7 +242,7 @@ def alike_problem(alike: int, exact: str = _EXACT) -> list[Problem]:
         return []
     differ = f"{alike} keys differ from another only in case, blanks, punctuation or leading zeros"
     rule = (
-        f"{differ}, or in the order of a name, the form of a letter, a country code or a time zone; one "
+        f"{differ}, or in the order of a name, the form of a letter or a day, a country code or a time zone; one "
         "person would be counted as several"
     )
     hint = f"write each key in one way in the file, or {exact} where they are different people"

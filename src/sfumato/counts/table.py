@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from sfumato.io.decode_cell import LEFT_OUT
 from sfumato.io.dialect import refuse_guesses
 from sfumato.io.source import open_source
 from sfumato.limits import DRIVER_CELLS
-from sfumato.schema import Attribute, Days, Grid, Schema, Values
+from sfumato.schema import Attribute, Schema, Values
 from sfumato.schema.fingerprints import FewRows, Fingerprints, lonely_people, lonely_rows, rows_of_few
 from sfumato.schema.free_text import HeldValues
 from sfumato.schema.word_hints import names_a_category
@@ -313,16 +313,16 @@ class Table:
         if isinstance(frame, SqlTable):
             frame.session.close()
 
-    def held_values(self, names: Sequence[str], *, numbers: bool = False) -> dict[str, HeldValues]:
+    def held_values(self, names: Sequence[str], *, numbers: Collection[str] = ()) -> dict[str, HeldValues]:
         """Return how many rows and people have each value of the columns whose values are listed. Confidential.
 
-        With `numbers` also of those with a range of numbers or days, each value named by its code.
+        Of `numbers` also those with a range of numbers or days, each value named by its code.
         Without a `person`, somebody is taken to have as many rows as the schema says; in Spark, rows are counted.
         """
         found, external = {}, self._external()
         for name in names:
             domain = self.schema[name].domain
-            if not (isinstance(domain, Values) or (numbers and isinstance(domain, Grid | Days))):
+            if domain is None or not (isinstance(domain, Values) or name in numbers):
                 continue
             counts = self.counts(name)
             people = -(-counts.weights // (1 if self.schema.person else self.schema.rows_per_person))

@@ -188,7 +188,7 @@ def _facts(
     source: Source, names: Sequence[str], frame: pl.LazyFrame, written: Mapping[str, Spelling]
 ) -> list[ColumnFacts]:
     types = source.types(frame)
-    plain = [name for name in names if supported(types[name])]
+    plain = [name for name in names if supported(types[name]) and name not in source.unread]
     counted = source.collect(
         frame.select(
             _rows_where(source).alias("rows"),

@@ -23,6 +23,7 @@ from sfumato.engines.parts import Parts
 from sfumato.errors import Problem, ReadError
 from sfumato.io.decode_cell import ASK
 from sfumato.io.encode import Encoded, first_look, settle, supported
+from sfumato.io.read_errors import DECODE, ONE_VALUE
 from sfumato.schema import Attribute
 
 # Codes of a frame in memory: what a worker does with its batch of rows, by the same rules as for a file.
@@ -40,17 +41,18 @@ def plain_texts(values: pl.Series) -> pl.Series:
     return values.cast(pl.String) if isinstance(values.dtype, pl.Categorical | pl.Enum) else values
 
 
-def refuse_types(attributes: Sequence[Attribute], types: dict[str, pl.DataType]) -> None:
-    """Raise for columns whose cells are not single values."""
-    odd = [attribute for attribute in attributes if not supported(types[attribute.column_name])]
+def refuse_types(attributes: Sequence[Attribute], types: dict[str, pl.DataType], person: Sequence[str] = ()) -> None:
+    """Raise for columns whose cells are not single values; `person` are those of a key."""
+    asked = [*(("person", name) for name in person), *((a.where, a.column_name) for a in attributes)]
+    odd = [(where, name) for where, name in asked if not supported(types[name])]
     if odd:
         raise ReadError(
             Problem(
-                attribute.where,
-                f"the column {attribute.column_name} holds {types[attribute.column_name].base_type()} cells",
-                "give a column with one number, text, date or truth value a cell",
+                where,
+                f"the column {name} holds {types[name].base_type()} cells",
+                DECODE if types[name] == pl.Binary else ONE_VALUE,
             )
-            for attribute in odd
+            for where, name in odd
         )
 
 

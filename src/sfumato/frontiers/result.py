@@ -53,6 +53,7 @@ class Frontier:
     anchors: Anchors = field(repr=False)
     table: str
     rows: int = field(repr=False)
+    people: str = ""  # how many people these rows are about, in words; nothing where no key says it
     quasi: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()  # of the carried ones, those that no requirement protects
@@ -89,6 +90,15 @@ class Frontier:
 
     def _from_private(self, points: list[Point]) -> tuple[Point, ...]:
         return tuple(sorted(points, key=lambda point: (self.privacy.sign * point.privacy.mean, point.number)))
+
+    @property
+    def compared(self) -> str:
+        """How many releases were compared, and of how many that were asked for."""
+        if not self.failed:
+            return f"{count_of(len(self.points), 'release')} compared"
+        made = len(self.points) - len(self.failed)
+        asked = f"{count_of(len(self.points), 'release')} asked for"
+        return f"{asked}: {made} compared, {len(self.failed)} not made or not measured"
 
     @property
     def failed(self) -> tuple[Point, ...]:
@@ -185,6 +195,7 @@ class Frontier:
         return {
             "table": self.table,
             "rows": self.rows,
+            **({"people": self.people} if self.people else {}),
             "quasi": list(self.quasi),
             "carried": list(self.carried),
             "targets": list(self.targets),

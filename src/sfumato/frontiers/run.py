@@ -19,7 +19,7 @@ from threading import Lock, Thread
 from typing import Any, TypeVar
 
 from sfumato.counts import Table, holdout
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, count_of
 from sfumato.estimate import exact_tables
 from sfumato.exact import whole
 from sfumato.frontiers.axes import Axis, axis_of, can_be_sent, compact, digest, table_fingerprint
@@ -214,6 +214,7 @@ def frontier(
         anchors=ends,
         table=table.schema.name,
         rows=table.rows,
+        people="" if (people := table.people) is None else count_of(f"{people:,}", *table.schema.keyed_by),
         quasi=tuple(attribute.name for attribute in table.schema.quasi),
         carried=tuple(attribute.name for attribute in table.schema.carried),
         targets=tuple(attribute.name for attribute in table.schema.role("target")),

@@ -12,11 +12,12 @@ import polars as pl
 
 from sfumato.io.decode_cell import canonical_text
 from sfumato.io.encode import cell_and_certainty
-from sfumato.io.read_errors import refuse_names_twice, refused
+from sfumato.io.read_errors import ONE_VALUE, refuse_names_twice, refused
 from sfumato.io.spark import Sql, by_bytes, collected, counted, is_spark, spark_name
 from sfumato.schema import Grid
 
 _ONE_TYPE = {"string", "integer", "boolean", "empty"}
+_NOT_PLAIN = {"list", "array", "struct", "map", "union", "interval"}  # types of DuckDB; of some polars has none
 # Columns beside those of a table: no table of a database has a name with this character.
 ROWS = "rows\0"  # how many rows share the values of a line
 KINDS = "kinds\0"  # how many lines have so many rows
@@ -47,11 +48,13 @@ class Grouped:
     """A frame that lives in another engine: it answers one GROUP BY at a time.
 
     `inside` has the name that a column has in the frame, where it is not its own: some engines take `a.b` apart.
+    `unread` says of columns whose cells are not single values what they are and what to do; they are texts here.
     """
 
     frame: Any
     _: KW_ONLY
     inside: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def rows(self, names: Sequence[str], cells: Mapping[str, Grid], limit: int | None = None) -> pl.DataFrame:
         """Return the distinct combinations of raw values and, in `ROWS`, how many rows have each.
@@ -179,13 +182,17 @@ def _distinguished(frame: Any) -> Grouped:
         return Grouped(frame)
     import duckdb
 
-    chosen, inside = [], {}
+    chosen, inside, unread = [], {}, {}
     for at, (name, kind) in enumerate(zip(native.columns, native.types, strict=True)):
         column = '"' + name.replace('"', '""') + '"'
-        text = str(kind).startswith("VARCHAR")
+        if kind.id in _NOT_PLAIN:  # as a text it does not stop what reads the other columns
+            hint = "cast it to a number: epoch(...) gives seconds" if kind.id == "interval" else ONE_VALUE
+            unread[name] = (f"holds {kind.id.upper()} cells", hint)
+            column = f"CAST({column} AS VARCHAR)"
+        text = kind.id == "varchar" or name in unread
         inside[name] = f"column_{at}"
         chosen.append(duckdb.SQLExpression(f'{column} COLLATE "binary"' if text else column).alias(inside[name]))
-    return Grouped(nw.from_native(native.select(*chosen)), inside=inside)
+    return Grouped(nw.from_native(native.select(*chosen)), inside=inside, unread=unread)
 
 
 def _middle(name: str, grid: Grid) -> Any:

@@ -17,6 +17,8 @@ LAST_DIGITS_LOST = (
     "of 2^53 or more stored as a float, as in spreadsheets, which keeps only the first 15 digits (of 2^24 or more in a "
     "float of four bytes, as in Stata, which keeps 7)"
 )
+ONE_VALUE = "give a column with one number, text, date or truth value a cell"
+DECODE = "decode its bytes as text, as .str.decode('utf-8') does in pandas"
 READ_AS_TEXT = "save the column as text, or read it as text or whole numbers (dtype=str in pandas)"
 
 

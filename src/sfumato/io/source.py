@@ -292,7 +292,8 @@ def open_source(
     if sheet is not None or any(value is not None for value in text.values()):
         raise refused("delimiter, encoding, header, sheet", "are for files", "omit them for a frame")
     columns, frame = guarded(_FRAME, lambda: open_frame(data))
-    return Source(_FRAME, columns=columns, frame=frame, streaming=isinstance(data, pl.LazyFrame))
+    unread = frame.unread if isinstance(frame, Grouped) else {}
+    return Source(_FRAME, columns=columns, frame=frame, streaming=isinstance(data, pl.LazyFrame), unread=unread)
 
 
 def _open_in_spark(data: Any, session: Any, text: dict[str, Any], sheet: str | None) -> Source:

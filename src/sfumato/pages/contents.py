@@ -601,6 +601,7 @@ def steward_contents(
         "short": False,
         "table": front.table,
         "rows": f"{front.rows:,}",
+        "people": front.people,
         "quasi": list(front.quasi),
         "protected": [name for name in front.carried if name not in front.targets],
         "targets": list(front.targets),

@@ -277,16 +277,33 @@ def _ends_of_one_person(release: Release) -> list[str]:
 
 
 def _carried_of_one_person(release: Release) -> list[str]:
-    """Say how many values of one person stand as they are in a column that is not made coarser."""
-    found = []
+    """Say how many values of one person stand as they are in a column that is not made coarser.
+
+    Once for all columns of numbers and days, of which each may have many such values.
+    """
+    found, cells = [], []
     for attribute in release.carried:
-        if not isinstance(attribute.domain, Values) or not (named := len(_alone(release, attribute))):
+        if not (named := len(_alone(release, attribute))):
+            continue
+        if not isinstance(attribute.domain, Values):
+            cells.append((attribute, named))
             continue
         stands = count_of(named, f"value of {attribute.name} that", f"values of {attribute.name} that")
         are = "is" if named == 1 else "are"
         found.append(
             f"{stands} {_of_one(release)} {are} published unchanged: who knows of one may find the row, and read the "
             "rest of it. Read rare values as one (same), or give the column another role"
+        )
+    if cells:
+        columns = [
+            f"{count_of(many, 'value')} of {one.name}{f' in {one.intervals}' if one.intervals else ''}"
+            for one, many in cells
+        ]
+        are = "is" if sum(many for _, many in cells) == 1 else "are"
+        how = "as described" if any(one.intervals for one, _ in cells) else "unchanged"
+        found.append(
+            f"{', '.join(columns)} that {_of_one(release)} {are} published {how}: who knows of one may find the "
+            "row, and read the rest of it. Declare a wider step, or give the column another role"
         )
     return found
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.cli.frontier import show
 from sfumato.cli.main import main
 from sfumato.frontiers.panel import identity_of
 
@@ -88,6 +89,22 @@ def test_a_person_with_rows_in_several_classes_is_counted_once(tmp_path):
     sizes = release.people.classes
     assert found["highest"] == pytest.approx(1 / sizes.min())
     assert found["average"] == pytest.approx(sum(1 / 15 for _ in range(120)) / 120)
+
+
+def test_a_report_of_people_says_how_many_and_counts_them_in_the_smallest_class(tmp_path, capsys):
+    """The column "smallest" counted rows beside a k of people, and nothing said how many people there are."""
+    rows = [(f"P{at}", 10 * (at % 9), "FM"[at % 2], "abcd"[at % 4], "xyz"[at % 3]) for at in range(240)] * 2
+    table = table_of(rows, 'person = "id"', tmp_path)
+    front = sf.frontier(table, [sf.Mondrian(k=5), sf.Mondrian(k=500)], progress=False, workers=0)
+    assert 2 * front.points[0].people == front.points[0].summary["smallest"]
+    sf.report(front, tmp_path / "report.md")
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "480 rows of 240 people. Known to others" in page
+    assert "| smallest class | standing |" in page
+    assert f"| {front.points[0].people} people |" in page
+    assert front.compared == "2 releases asked for: 1 compared, 1 not made or not measured"
+    show(front, front.recommend())
+    assert f"{front.compared}." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("keyed", [True, False])

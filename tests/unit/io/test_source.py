@@ -244,6 +244,31 @@ def test_errors_do_not_hold_those_of_an_engine_that_quote_cells(tmp_path) -> Non
         assert "secret-cell" not in repr((caught.value, caught.value.__cause__, caught.value.__context__))
 
 
+@pytest.mark.parametrize(
+    ("cells", "kind", "hint"),
+    [
+        ("to_days(CAST(id AS INT))", "INTERVAL", "epoch"),
+        ("[id]", "LIST", "one number"),
+        ("{'a': id}", "STRUCT", "one number"),
+        ("union_value(a := id)", "UNION", "one number"),
+    ],
+)
+def test_a_column_of_duckdb_that_holds_no_single_values_is_named(cells: str, kind: str, hint: str) -> None:
+    """It was "cannot be read as a table (ComputeError)", for `check` and `draft` also where nobody asked for it."""
+    rows = "(VALUES ('1', 30, 'Ulm', 'baker'), ('2', 30, 'Ulm', 'smith')) AS t(id, age, town, job)"
+    beside = duckdb.connect().sql(f"SELECT *, {cells} AS z FROM {rows}")
+    assert read(beside, SCHEMA).rows == 2
+    assert check(beside, SCHEMA) == []
+    assert "[attribute.z]" in draft(beside)
+    asked = duckdb.connect().sql(f"SELECT * EXCLUDE job, {cells} AS job FROM {rows}")
+    with pytest.raises(ReadError, match=f"column job holds {kind} cells") as error:
+        read(asked, SCHEMA)
+    assert hint in error.value.problems[0].hint
+    keyed = Schema.parse({"name": "v", "person": "z", "attribute": {"age": {"role": "quasi", "values": ["30"]}}})
+    with pytest.raises(ReadError, match=f"column z holds {kind} cells"):
+        read(beside, keyed)
+
+
 @pytest.mark.cells(6)
 @pytest.mark.parametrize("name", MANGLED)
 def test_drafts_of_mangled_files_load_or_are_refused(tmp_path, name: str) -> None:
