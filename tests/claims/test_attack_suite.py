@@ -9,7 +9,7 @@ import pytest
 from tests.claims.planted_people import PLANTED, drawn, made, planted
 
 import sfumato as sf
-from sfumato.attacks import REGISTRY, Attack, Knowledge, attack_all, mechanism_of
+from sfumato.attacks import REGISTRY, Attack, Knowledge, against, attack_all, composition, mechanism_of
 from sfumato.attacks.base import percent
 from sfumato.attacks.shadow import Shadow
 from sfumato.counts import Table
@@ -197,6 +197,18 @@ def test_two_releases_are_composed():
     found = attack_all(pair, table, control, attacks=["composition", "inference"])
     assert {gain.attack for gain in found.gains} == {"composition", "inference"}
     assert found["composition"].targets.rate >= found["inference"].targets.rate - 0.05
+
+
+def test_what_was_found_is_named_without_a_figure_and_printed_in_sentences():
+    """In Python these printed as dataclasses of a page or more, with every figure and array in them."""
+    table, control = tables()
+    pair = [made(table, sf.Mondrian(sf.KAnonymity(k))) for k in (5, 8)]
+    suite = attack_all(pair, table, control, attacks=["composition", "inference"])
+    assert repr(suite) == f"Suite({len(suite.gains)} attacks, {len(suite.skipped)} not run, confidential)"
+    assert repr(composition(pair, table)) == "Composition('ill', 2 releases, confidential)"
+    assert repr(against(pair[0], pair[1:], table, d=2)) == "Against(1 earlier release, confidential)"
+    for found in (suite, composition(pair, table), against(pair[0], pair[1:], table, d=2)):
+        assert str(found) == found.describe()
 
 
 def test_without_a_control_nothing_is_called_a_gain():

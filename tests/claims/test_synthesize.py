@@ -336,6 +336,30 @@ def test_rows_of_a_person_are_never_left_out_by_where_the_person_lives(unit):
     assert len(kept) == 2  # either job may be the one that is left
 
 
+def test_hints_for_a_table_of_people_with_several_jobs_lead_to_a_release():
+    """One job led to unit="person", that to one row of each person, and that was refused for who has two."""
+    places = {"role": "quasi", "kind": "nominal", "values": ["a", "b", "c", "d"]}
+    attributes = {"destination": places, "origin": places, "who": {"role": "identifier"}}
+    said = {"name": "jobs", "source": "public", "person": "who", "attribute": attributes}
+    rows = pl.DataFrame({"who": ["9", "9", "8"], "destination": ["a", "b", "a"], "origin": ["c", "c", "d"]})
+    for most, unit in itertools.product((1, 2), ("job", "person")):
+        table = sf.read(rows, sf.Schema.parse({**said, "rows_per_person": most}))
+        asked = sf.Synthesize("4.6", "1e-5", unit=unit)
+        with pytest.raises(sf.ParameterError) as error:
+            sf.publish(table, asked, seed=0)
+        cap = "M" if most == 1 else "2"
+        assert f'read_flows(..., unit="person", cap={cap}, person="who") with Synthesize(..., unit="person")' in str(
+            error.value
+        )
+        if most == 2:
+            with pytest.raises(sf.ParameterError, match="only flows compose over them"):
+                sf.plan(table.schema, asked)
+    flows = read_flows(rows, GEOGRAPHY, unit="person", cap=2, person="who")
+    assert sf.publish(flows.table, sf.Synthesize("4.6", "1e-5", unit="person"), seed=0).rows == 3
+    one = sf.read(rows.unique("who"), sf.Schema.parse({**said, "rows_per_person": 1}))  # the other way out
+    assert sf.publish(one, sf.Synthesize("4.6", "1e-5", unit="person"), seed=0).rows == 2
+
+
 def test_trap_44_certifying_before_shrinking_breaks_the_promise():
     """The mutant finds alpha on the whole domain, then shrinks: epsilon' is the claimed one, its delta is not."""
     mechanism = sf.Synthesize("1.1", "0.05", shrink="1/16", mass=1)

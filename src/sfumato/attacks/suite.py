@@ -27,7 +27,7 @@ from sfumato.attacks.base import NOT_BETTER, PEOPLE, Attack, Fit, Gain, Knowledg
 from sfumato.attacks.case import known_names, refuse_unspeakable, victims, whom
 from sfumato.counts import Table, holdout
 from sfumato.declare import says
-from sfumato.errors import NotComparable, ParameterError, SfumatoError
+from sfumato.errors import NotComparable, ParameterError, SfumatoError, count_of
 from sfumato.estimate import align_boxes, nearest_boxes, refuse_unmatched
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism, Progress
@@ -89,6 +89,12 @@ class Suite:
     counted: str = "people"
     drawn: bool = False
     confidential: bool = True
+
+    def __repr__(self) -> str:
+        return f"Suite({count_of(len(self.gains), 'attack')}, {len(self.skipped)} not run, confidential)"
+
+    def __str__(self) -> str:
+        return self.describe()
 
     def __getitem__(self, attack: str) -> Gain:
         for gain in self.gains:

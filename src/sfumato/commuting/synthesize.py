@@ -63,6 +63,12 @@ def _read_prior(given: Any) -> Any:
     return given
 
 
+def _flows_of(schema: Schema, cap: int | str) -> str:
+    """Name the call that reads rows of people with several jobs, and the unit that protects them."""
+    key = schema.person_columns[0] if len(schema.person) == 1 else "..."
+    return f'sf.commuting.read_flows(..., unit="person", cap={cap}, person="{key}") with Synthesize(..., unit="person")'
+
+
 @declare
 class Synthesize:
     """Draw as many synthetic origins for each destination as it has rows.
@@ -78,6 +84,7 @@ class Synthesize:
 
     name: ClassVar[str] = "synthesize"
     plain: ClassVar[str] = "Made-up homes for known workplaces"
+    bounds_people: ClassVar[bool] = True  # flows with a cap; a table keyed by person is refused by `_rows`
 
     epsilon: Rational = parameter(
         "Epsilon of the urn; shrinking the domain adds to it.", above=0, hint="try 4.6", example="4.6", encode=str
@@ -179,6 +186,9 @@ class Synthesize:
         return counted(self.unit, schema.rows_per_person)
 
     def _rows(self, schema: Schema) -> int:
+        if schema.several:  # rows that are left out, and two jobs at one place, are seen while flows are read
+            rule = "the schema names the person of each row, who may have several, and only flows compose over them"
+            raise ParameterError("unit", self.unit, rule, hint=_flows_of(schema, schema.rows_per_person))
         if self.unit == "job" and schema.rows_per_person > 1:
             rule = f"the schema says that a person has up to {schema.rows_per_person} rows"
             raise ParameterError("unit", self.unit, rule, hint='unit="person" composes over them')
@@ -230,7 +240,8 @@ class Synthesize:
             raise ParameterError(self.origin, "missing", "leaves rows out, so totals would not be the public ones")
         if counts.surplus:  # which of a person's rows stay depends on where that person lives
             rule = "is more than `rows_per_person` for somebody, so totals would not be the public ones"
-            raise ParameterError("rows", "of one person", rule, hint="give a file of one row for each person")
+            hint = f"give a file of one row for each person, or {_flows_of(schema, 'M')}, M the most jobs of a person"
+            raise ParameterError("rows", "of one person", rule, hint=hint)
         found = counts[self.destination, self.origin]
         where, origins = found.codes[:, 0].astype(np.int64), found.codes[:, 1].astype(np.int64)
         destinations, at = np.unique(where, return_inverse=True)

@@ -195,6 +195,12 @@ class Against:
     notes: tuple[str, ...] = ()
     confidential: bool = True
 
+    def __repr__(self) -> str:
+        return f"Against({count_of(self.earlier, 'earlier release')}, confidential)"
+
+    def __str__(self) -> str:
+        return self.describe()
+
     @property
     def holds(self) -> bool:
         """Whether nobody is below d."""

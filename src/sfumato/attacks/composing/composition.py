@@ -488,6 +488,12 @@ class Composition:
     confidential: bool = True
     by_attribute: Mapping[str, Composition] = field(default_factory=dict, repr=False)
 
+    def __repr__(self) -> str:
+        return f"Composition({self.attribute!r}, {count_of(len(self.alone), 'release')}, confidential)"
+
+    def __str__(self) -> str:
+        return self.describe()
+
     @property
     def rate(self) -> float:
         """Share of victims with exactly one value left."""
