@@ -323,6 +323,29 @@ def test_a_release_made_with_another_schema_is_named_with_the_columns_that_diffe
     assert "`ill`" not in error.value.hint
 
 
+@pytest.mark.parametrize("keyed", [True, False])
+def test_labels_that_end_inside_a_step_of_the_schema_are_not_read_as_wider_ones(tmp_path, keyed):
+    """Single years were read as five years each, and with a key the refusal blamed a file that was as it was saved."""
+
+    def schema(step):
+        age = {"role": "quasi", "kind": "numeric", "range": [20, 40], "step": step}
+        ill = {"role": "sensitive", "values": ["a", "b"]}
+        head = {"person": "id"} if keyed else {"rows_per_person": 1, "copies_are_people": True}
+        return Schema.parse({"name": "t", **head, "attribute": {"age": age, "ill": ill}})
+
+    ids = np.arange(200) // (2 if keyed else 1)
+    frame = pl.DataFrame({"id": ids, "age": 20 + ids % 20, "ill": ["abb"[at % 3] for at in range(200)]})
+    fine = sf.publish(sf.read(frame, schema(1)), sf.Mondrian(sf.KAnonymity(4)))
+    fine.save(tmp_path / "fine")
+    sf.publish(sf.read(frame, schema(10)), sf.Mondrian(sf.KAnonymity(4)), save_to=tmp_path / "wide")
+    assert len(open_releases([tmp_path / "fine", tmp_path / "wide"], schema(1))) == 2
+    assert len(open_releases([tmp_path / "wide"], schema(5))) == 1
+    with pytest.raises(ReleaseError) as error:
+        open_releases([tmp_path / "fine"], schema(5))
+    assert "describe `age` as in the schema of that release" in error.value.hint
+    assert [problem.rule for problem in error.value.problems] == ["is published in narrower steps than the schema has"]
+
+
 def test_people_who_moved_are_not_seen_and_the_words_say_so():
     """Of 40 people who had moved, 4 kept one value for a reader who knows both villages; "None is left" was printed."""
     ill = ["flu", "gout", "burn", "cold"]

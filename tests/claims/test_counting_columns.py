@@ -42,9 +42,10 @@ def test_rows_are_not_people_beside_a_number_of_people(name, role):
     assert len(found) == 1
     assert found[0].path in (name, f"attribute.{name}")
     assert "number of people a row stands for" in found[0].rule
-    assert f'not_person = ["{name}"]' in found[0].hint
+    assert f'not_count = ["{name}"]' in found[0].hint
     with pytest.raises(sf.SchemaError, match="number of people a row stands for"):
         sf.publish(sf.read(frame, schema(column)), sf.Mondrian(sf.KAnonymity(5)))
+    assert not sf.check(frame, schema(column, not_count=[name]))
     assert not sf.check(frame, schema(column, not_person=[name]))
     rows = sf.Schema.parse({"name": "t", "attribute": {**QUASI, **column}})  # claims speak of rows
     assert not sf.check(frame, rows)
@@ -83,7 +84,7 @@ def test_a_cross_table_is_known_by_its_look(name, share):
     with pytest.raises(sf.SchemaError, match="as in a table of counts"):
         sf.publish(table, sf.Mondrian(sf.KAnonymity(5)))
     assert not [
-        one for one in sf.read(frame, schema(not_person=[name])).doubts.suspected_keys() if "table of" in one.rule
+        one for one in sf.read(frame, schema(not_count=[name])).doubts.suspected_keys() if "table of" in one.rule
     ]
 
 
@@ -188,5 +189,5 @@ def test_the_hint_of_verify_does_not_lead_to_a_false_verdict(tmp_path):
     for role in ("target", "sensitive"):
         given = {"n": {"role": role, "kind": "numeric", "range": [0, 10]}}
         assert not sf.verify(tmp_path / "f.csv", schema=schema(given), requirement=sf.KAnonymity(10)).holds
-        said = schema(given, not_person=["n"])
+        said = schema(given, not_count=["n"])
         assert sf.verify(tmp_path / "f.csv", schema=said, requirement=sf.KAnonymity(10)).holds

@@ -332,6 +332,10 @@ def forms_of_releases(releases: dict[str, Published], recommended: str) -> list[
         ),
         (rf"^The smallest class holds {_N} people\.$", lambda n: n == best.smallest),
         (
+            rf"^{_N} rows of {_N} people\.$",
+            lambda rows, n: (rows, n) == (len(best.messy.rows), len(best.messy.people)),
+        ),
+        (
             r"^((?:[\d,]+ (?:people|person) in classes below \d+(?:, )?)+)\.$",
             lambda said: said in {held.below() for held in releases.values()},
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import tomllib
 
 import polars as pl
@@ -12,6 +13,7 @@ import tomlkit
 
 from sfumato.cli.main import main
 from sfumato.drafting import units
+from sfumato.drafting.decisions import decisions
 from sfumato.schema import Schema
 
 TEXT = """# a comment that stays
@@ -130,7 +132,7 @@ COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
         (COUPLES, ["1", "no"], {"rows_per_person": 1, "not_person": ["age_wife"]}, "person", 0),
         (COUNTED, ["1", "n", "n", "n"], {"rows_per_person": 1}, "row", 1),
         (COUNTED, ["rows", "rows", "n", "yes"], {}, "row", 1),  # a row that is no person may stand for several
-        (COUNTED, ["rows", "no"], {"not_person": ["n"]}, "row", 0),
+        (COUNTED, ["rows", "no"], {"not_count": ["n"]}, "row", 0),
         (COUNTED, ["1", "rows", "s"], {"rows_per_person": 1}, "row", 1),
         (HOMES, ["1", "person"], {"rows_per_person": 1, "not_person": ["home id"]}, "person", 0),
         (HOMES, ["5", "4"], {"rows_per_person": 4, "not_person": ["home id"]}, "person", 0),
@@ -139,7 +141,7 @@ COUNTED = opened(units.ask_counts("n"), more='[attribute.n]\nrole = "other"\n')
         (HOMES, ["1", "nobody", "s"], {"rows_per_person": 1}, "row", 1),
         (HOMES, ["s", "person", "s"], {}, "row", 2),
         (HOMES, ["1", "household"], {"not_person": ["home id"]}, "row", 0),
-        (COUNTED, ["1", "person"], {"rows_per_person": 1, "not_person": ["n"]}, "person", 0),
+        (COUNTED, ["1", "person"], {"rows_per_person": 1, "not_count": ["n"]}, "person", 0),
     ],
 )
 def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft, answers, held, unit, left):
@@ -147,7 +149,7 @@ def test_who_a_row_is_about_is_never_assumed(schema, monkeypatch, capsys, draft,
     code, _, text = asked(schema, monkeypatch, capsys, *answers)
     found = tomllib.loads(text)
     assert code == 0
-    assert {key: found[key] for key in ("person", "rows_per_person", "not_person") if key in found} == held
+    assert {key: found[key] for key in ("person", "rows_per_person", "not_person", "not_count") if key in found} == held
     assert len(found.get("decide", [])) == left
     assert Schema.parse(found).unit == unit
     asked_of_key = any(question.startswith("person:") for question in found.get("decide", []))
@@ -241,9 +243,30 @@ def test_a_table_of_counts_is_not_published_where_rows_are_no_people(tmp_path, m
     assert "each row is counted as one" in " ".join(capsys.readouterr().out.split())
     publish = ("publish", "mondrian", data, path, "-o", tmp_path / "out", "--k", "5", "--undecided")
     assert exit_of(*publish) != 0
-    assert f'not_person = ["{name}"] if it counts something else' in " ".join(capsys.readouterr().err.split())
-    path.write_text(f'not_person = ["{name}"]\n{text}', "utf-8")
+    assert f'not_count = ["{name}"] if it counts something else' in " ".join(capsys.readouterr().err.split())
+    path.write_text(f'not_count = ["{name}"]\n{text}', "utf-8")
     assert exit_of(*publish) == 0
+
+
+@pytest.mark.parametrize("name", ["Number", "Numero", "N"])
+def test_that_each_row_is_one_person_does_not_hide_the_key_of_people(tmp_path, capsys, name):
+    """Asked whether a column counts people, `person` declared it nobody's key: 117 of 121 classes were too small."""
+    draw = random.Random(3)
+    people = [(at + 1, draw.randrange(20, 80), draw.choice("ABC")) for at in range(100)]
+    visits = [(*draw.choice(people), draw.choice("pqr")) for _ in range(300)]
+    data, path = tmp_path / "visits.csv", tmp_path / "s.toml"
+    pl.DataFrame(visits, schema=[name, "Age", "Town", "Ill"], orient="row").write_csv(data)
+    exit_of("draft", data, "-o", path)
+    text = path.read_text("utf-8")
+    for words, answer in ((f"is {name} the number of people?", "person"), ("who is a row about?", "1")):
+        (question,) = (one for one in decisions(text) if words in one.question)
+        text = units.with_unit(text, question, answer)
+    held = tomllib.loads(text)
+    assert (held["not_count"], held["rows_per_person"], held.get("not_person")) == ([name], 1, None)
+    path.write_text(text, "utf-8")
+    assert exit_of("publish", "mondrian", data, path, "-o", tmp_path / "out", "--k", "5", "--undecided") != 0
+    assert "as the rows of one person do" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ _OFTEN = 10  # rows a value, from which a column has few values
 def counting_columns(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem for each column that may say how many people a row stands for, where rows are counted.
 
-    By its name, where its cells are whole numbers and not all 1. `not_person` says that it counts something else.
+    By its name, where its cells are whole numbers and not all 1. `not_count` says that it counts something else.
     """
     if schema.person:
         return []
@@ -33,14 +33,14 @@ def counting_columns(source: Source, schema: Schema) -> list[Problem]:
     for column in source.columns:
         known = said.get(column)
         named = {column, known.name if known is not None else column}
-        if named & set(schema.not_person) or not any(map(named_like_counts, named)):
+        if named & schema.nobodys_count or not any(map(named_like_counts, named)):
             continue
         texts = key_texts(source.collect(source.scan([column]))[column]).drop_nulls().unique()
         if holds_counts(column, texts.to_list()):
             rule = f"may be the number of people a row stands for, and each row is counted as one{each}"
             hint = (
                 "write a row for each person (none for 0) and remove the column; "
-                f'not_person = ["{column}"] if {if_person}it counts something else'
+                f'not_count = ["{column}"] if {if_person}it counts something else'
             )
             found.append(Problem(known.where if known is not None else column, rule, hint))
     return found
@@ -55,7 +55,7 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
     """Return a problem for a column of whole numbers beside combinations that never occur twice, as in a cross table.
 
     Of n people in P combinations two agree unless chance, at most exp(-n^2 / 2P), has it otherwise. Judged on the first
-    rows, by the published columns and, where rows agree in these, by unpublished ones of few values too. `not_person`
+    rows, by the published columns and, where rows agree in these, by unpublished ones of few values too. `not_count`
     says that it counts something else.
     """
     if schema.person or schema.rows_per_person > 1:
@@ -66,7 +66,7 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
     frame = source.collect(source.scan(source.columns).head(FIRST_ROWS))
     values = {name: frame[name].n_unique() for name in frame.columns if supported(frame[name].dtype)}
     for column in values:
-        if {column, named.get(column, column)} & set(schema.not_person):
+        if {column, named.get(column, column)} & schema.nobodys_count:
             continue
         if column in published and published[column].role == "quasi":
             continue
@@ -85,7 +85,7 @@ def crossed_counts(source: Source, schema: Schema) -> list[Problem]:
             )
             hint = (
                 "write a row for each person (none for 0) and remove the column; "
-                f'not_person = ["{column}"] if {if_person}it counts something else'
+                f'not_count = ["{column}"] if {if_person}it counts something else'
             )
             where = published[column].where if column in published else column
             return [Problem(where, rule, hint)]

@@ -17,7 +17,7 @@ from sfumato.errors import ParameterError, count_of
 
 UnitQuestion = Literal["who", "visits", "household", "two people", "counts", "kept", "key"]
 _TOPICS = ("person", "rows_per_person")
-_ELSE = "else not_person = "
+_ELSE, _NO_COUNT = "else not_person = ", "else not_count = "
 _NAMED, _APART = 5, 2  # further columns that a question names, and those in which the rows of each differ
 _HOUSEHOLDS, _VISITS = " names households", " names visits"
 _ASKS_OF_ROWS: tuple[UnitQuestion, ...] = ("who", "visits", "household", "kept", "key")
@@ -66,7 +66,7 @@ def ask_two_people(one: str, other: str) -> str:
 
 def ask_counts(name: str) -> str:
     """Ask whether a column says how many people a row stands for."""
-    then = f"then write a row for each person; {_ELSE}{json.dumps([name], ensure_ascii=False)}"
+    then = f"then write a row for each person; {_NO_COUNT}{json.dumps([name], ensure_ascii=False)}"
     return f"rows_per_person: {_BEGINS['counts']}{name} the number of people? {then}"
 
 
@@ -212,10 +212,14 @@ def _with_kept(text: str, decision: Decision, unit: str) -> str:
 
 def _with_something_else(text: str, decision: Decision, unit: str, kind: UnitQuestion) -> str:
     """Return the file with a column that neither counts people nor describes a second one."""
-    said = decision.question.rpartition(_ELSE)[2]
-    if unit in (("person", "no") if kind == "counts" else ("no",)) and said != decision.question:
-        named = [*map(str, keys_of(text).get("not_person", ())), *json.loads(said)]
-        return answered(text, decision, {"not_person": list(dict.fromkeys(named))})
+    key, asked, answers = "not_person", _ELSE, {"no"}
+    if kind == "counts":  # a question of an earlier draft may name the other key: it is about the number all the same
+        key, answers = "not_count", {"person", "no"}
+        asked = _NO_COUNT if _NO_COUNT in decision.question else _ELSE
+    said = decision.question.rpartition(asked)[2]
+    if unit in answers and said != decision.question:
+        named = [*map(str, keys_of(text).get(key, ())), *json.loads(said)]
+        return answered(text, decision, {key: list(dict.fromkeys(named))})
     if unit in ("yes", "2") or (said != decision.question and [unit] == json.loads(said)):
         rule = "cannot be written into a schema: every promise counts a row as one person"
         raise ParameterError("answer", unit[:40], rule, hint="write a row for each person into the file, then draft")

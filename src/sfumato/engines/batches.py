@@ -44,7 +44,7 @@ def plain_texts(values: pl.Series) -> pl.Series:
 def refuse_types(attributes: Sequence[Attribute], types: dict[str, pl.DataType], person: Sequence[str] = ()) -> None:
     """Raise for columns whose cells are not single values; `person` are those of a key."""
     asked = [*(("person", name) for name in person), *((a.where, a.column_name) for a in attributes)]
-    odd = [(where, name) for where, name in asked if not supported(types[name])]
+    odd = [(where, name) for where, name in asked if not supported(types[name]) and types[name] != pl.Object]
     if odd:
         raise ReadError(
             Problem(

@@ -54,7 +54,8 @@ def public_schema(release: Release) -> Schema:
     for at, attribute in enumerate(carried.attributes):
         codes = np.unique(carried.codes[:, at]).tolist()
         known.append(public_part(attribute, [((code, code + 1),) for code in codes], exact=True))
-    unsaid: dict[str, Any] = {"decide": (), "not_person": (), "person_exact": False, "copies_are_people": False}
+    nobodys: dict[str, Any] = {"not_person": (), "not_count": (), "copies_are_people": False}
+    unsaid: dict[str, Any] = {"decide": (), "person_exact": False, **nobodys}
     return replace(release.schema, attributes=tuple(known), **unsaid)
 
 

@@ -394,11 +394,11 @@ def _uncounted(schema: Schema, columns: Mapping[str, str], texts: Mapping[str, S
         Problem(
             column,
             rule,
-            f"--counts {column}, without a role in the schema, where it is; not_person = [{json.dumps(column)}] in the "
+            f"--counts {column}, without a role in the schema, where it is; not_count = [{json.dumps(column)}] in the "
             "schema where each line is one person",
         )
         for name, column in columns.items()
-        if not {name, column} & set(schema.not_person)
+        if not {name, column} & schema.nobodys_count
         and named_like_counts(column)
         and holds_counts(column, (text or "" for text in texts.get(name, ())))
     ]

@@ -37,7 +37,7 @@ from sfumato.schema.word_hints import may_mean_none, names_a_category, names_a_w
 
 _NAMED = 100  # columns listed in a message
 _SPELLING = "case, blanks, accents, punctuation or forms of a letter"
-_UNIT_KEYS = ("person", "rows_per_person", "not_person")
+_UNIT_KEYS = ("person", "rows_per_person", "not_person", "not_count")
 _DECIDE_ROLE = "say what each column is and delete the question from `decide`; --undecided publishes anyway"
 
 
@@ -47,10 +47,10 @@ class Schema:
 
     `person` names the columns of the file that say who a row is about. `rows_per_person` is then a cap that reading
     enforces; without `person` it is an assumption about the file. `not_person` names columns that repeat and identify
-    something other than people, or count something else though they are named like a number of people. `person_exact`
-    says that keys which differ only in case, blanks, punctuation or leading zeros are different people; otherwise they
-    are refused. `copies_are_people` says that rows which are equal in every column of the file, or agree in a day or in
-    the quasi-identifiers as the rows of one person do, are different people.
+    something other than people, `not_count` those named like a number of people that count something else.
+    `person_exact` says that keys which differ only in case, blanks, punctuation or leading zeros are different people;
+    otherwise they are refused. `copies_are_people` says that rows which are equal in every column of the file, or agree
+    in a day or in the quasi-identifiers as the rows of one person do, are different people.
     `rows_stated` says whether `rows_per_person` was given; it is 1 where it was not.
     `other_rules` says of the schema saved with a release that its table was read by rules that are not saved, and
     without which a cell may be taken for another value: no new rows are read with it.
@@ -71,6 +71,7 @@ class Schema:
     person_exact: bool = False
     copies_are_people: bool = False
     not_person: tuple[str, ...] = ()
+    not_count: tuple[str, ...] = ()
     rows_stated: bool = None  # type: ignore[assignment]  # kept by `replace`, found here otherwise
     other_rules: bool = field(default=False, compare=False)
     _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
@@ -135,6 +136,7 @@ class Schema:
             person_exact=file.person_exact,
             copies_are_people=file.copies_are_people,
             not_person=tuple(file.not_person),
+            not_count=tuple(file.not_count),
         )
 
     def __getitem__(self, name: str) -> Attribute:
@@ -220,6 +222,11 @@ class Schema:
     def cap(self) -> int | None:
         """At most how many rows of each person reading keeps; None if it keeps all."""
         return self.rows_per_person if self.person and self.rows_stated else None
+
+    @property
+    def nobodys_count(self) -> set[str]:
+        """The columns that do not say how many people a row stands for, those of `not_person` among them."""
+        return {*self.not_count, *self.not_person}
 
     @property
     def several(self) -> bool:

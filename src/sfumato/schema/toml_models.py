@@ -76,6 +76,7 @@ class SchemaFile(_Strict):
     copies_are_people: StrictBool = False
     rows_per_person: StrictInt | None = Field(default=None, ge=1)
     not_person: list[str] = Field(default_factory=list)
+    not_count: list[str] = Field(default_factory=list)
     rows: StrictInt | None = Field(default=None, ge=1, le=_MOST_DECLARED_ROWS)
     source: Literal["public", "data"] | None = None
     decide: list[str] = Field(default_factory=list)
@@ -97,6 +98,7 @@ _HINTS = {
     "copies_are_people": "copies_are_people = true, where rows that are equal in every column are different people",
     "rows_per_person": "a whole number, at least 1",
     "not_person": 'not_person = ["clinic_id"], columns that identify something other than people',
+    "not_count": 'not_count = ["n"], columns that do not say how many people a row stands for',
     "rows": "about how many rows the table has, as publicly known: rows = 1000",
     "dates": 'dates = ["month", "year"]',
     "edges": "edges = [0, 1, 10, 100], rising",
@@ -209,9 +211,10 @@ For the whole table
   rows_per_person = 1          at most how many rows one person has. With `person` it is enforced: no more than that
                                are kept, chosen by a fixed rule that reads that person's rows alone.
                                Without `person` it is taken on trust. Until it is written, claims speak of rows
-  not_person = ["clinic_id"]   columns that repeat and identify something other than people, or count something else
-                               though they are named like a number of people (n, count, Anzahl, weight). Of a
-                               quasi-identifier or a day it says nothing: see copies_are_people
+  not_person = ["clinic_id"]   columns that repeat and identify something other than people. Of a quasi-identifier or a
+                               day it says nothing: see copies_are_people
+  not_count = ["n"]            columns named like a number of people (n, count, Anzahl, weight) that are not how many
+                               people a row stands for. Whether they identify somebody is still asked
   rows = 1000                  about how many rows there are, where that is publicly known (one digit, then zeros):
                                differentially private tables that would be mostly noise are refused by it
   source = "public"            for every column that does not say otherwise; see below

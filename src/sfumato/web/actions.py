@@ -67,6 +67,11 @@ class Actions:
         project.write_schema(edits.not_person(form))
         return None
 
+    def not_count(self, project: Project, form: Fields, _names: Names) -> str | None:
+        """Say that a column counts something else than people."""
+        project.write_schema(edits.not_count(form))
+        return None
+
     def set_roles(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Give columns a role."""
         project.write_schema(edits.roles(form, self._described(project)))

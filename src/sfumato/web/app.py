@@ -367,6 +367,7 @@ class App:
             ("reading", actions.set_reading, "file"),
             ("person", actions.set_person, "person"),
             ("not-person", actions.not_person, "person"),
+            ("not-count", actions.not_count, "person"),
             ("roles", actions.set_roles, "describe"),
             ("ranges", actions.set_ranges, "describe"),
             ("answer", actions.answer, "describe"),

@@ -186,13 +186,20 @@ def person(form: Fields) -> Edit:
 
 def not_person(form: Fields) -> Edit:
     """Say that a column identifies something other than people, such as a household."""
-    name = one(form, "column")
+    return _listing(one(form, "column"), "not_person")
 
+
+def not_count(form: Fields) -> Edit:
+    """Say that a column does not say how many people a row stands for."""
+    return _listing(one(form, "column"), "not_count")
+
+
+def _listing(name: str, key: str) -> Edit:
     def edit(text: str) -> str:
         if name not in keys_all(text):
             raise ParameterError("column", name[:60], "is not described", hint="reload the page")
-        held = [str(known) for known in keys_of(text).get("not_person", [])]
-        return changed(text, {"not_person": list(dict.fromkeys([*held, name]))})
+        held = [str(known) for known in keys_of(text).get(key, [])]
+        return changed(text, {key: list(dict.fromkeys([*held, name]))})
 
     return edit
 

@@ -34,7 +34,7 @@ from sfumato.web.wording import method_plainly, page_words, said_on_page
 from sfumato.web.workspace import Project, safe_name
 
 _DICTIONARY = 40_000  # letters that are shown
-_ABOUT_PEOPLE = ("person =", "`person`", "not_person", "rows_per_person", "copies_are_people")
+_ABOUT_PEOPLE = ("person =", "`person`", "not_person", "not_count", "rows_per_person", "copies_are_people")
 _DOUBTS = ("may stand for several people", "the name of a person", "free text", "described two people")
 _ALLOWED = {  # flag -> which check it overrides, for the approval record
     "allow-fingerprints": "many rows are unique on the columns that the method does not make coarser",

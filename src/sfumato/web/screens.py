@@ -248,6 +248,7 @@ class Screens:
             "rows_only": text is not None and not person and keys.get("rows_per_person") is None and not asks_who(text),
             "alike": any("copies_are_people" in one["hint"] for one in _refused(checked or {})),
             "suggested": [] if person or not checked else _keys_found(checked, "as the rows of one person do"),
+            "counting": [] if not checked else _keys_found(checked, "each row is counted as one"),
             "like_keys": [] if person or not checked else _keys_found(checked, "looks like the key of a person and"),
         }
 

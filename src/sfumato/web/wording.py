@@ -89,6 +89,7 @@ _CLICKS = (  # what the schema file or the command line would be given, as what 
         "choose it under Sheet, on the page File, if it is the one to read",
     ),
     (re.compile(r"not_person = \[.*?\]"), "“a household or another group, not a person”, on Who is a row,"),
+    (re.compile(r"not_count = \[.*?\]"), "“counts something else”, on Who is a row,"),
     (re.compile(r'write decimal = "(.)" instead'), r"choose “\1” as the decimal mark of the column instead"),
     (re.compile(r'write thousands = "(.)" instead'), r"choose “\1” as the mark of thousands of the column instead"),
     (re.compile(r'add thousands = "(.)"'), r"choose “\1” as the mark of thousands of the column"),

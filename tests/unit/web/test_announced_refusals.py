@@ -238,3 +238,26 @@ def test_a_doubt_about_people_stands_on_the_checklist(web):
     checklist = page.partition('class="checklist"')[2].partition("</ol>")[0]
     assert "one key may stand for several people" in checklist
     assert f'href="{found}/describe"' in checklist
+
+
+def test_a_column_that_counts_something_else_is_still_asked_about_as_a_key(web):
+    """To say that a column counts nobody took it off the list of possible keys of people as well."""
+    draw = random.Random(5)
+    people = [(at + 1, draw.randrange(20, 70), draw.choice("abcde")) for at in range(100)]
+    lines = [
+        "N,age,town,ill",
+        *(",".join(map(str, (*draw.choice(people), draw.choice("xyz")))) for _ in range(300)),
+    ]
+    found = uploaded(web, "visits.csv", "\n".join(lines).encode())
+    asked(web, f"{found}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+    text = WORKERS.replace("[attribute.worker]", "[attribute.N]")
+    web.post(f"{found}/schema", data={"toml": text}, headers=HOME)
+    data = asked(web, f"{found}/person", lambda data: data.get("checked") is not None)
+    assert data["counting"] == ["N"]
+    button = f'<form method="post" action="{found}/not-count"><input type="hidden" name="column" value="N">'
+    assert button in web.get(f"{found}/person").text
+    assert web.post(f"{found}/not-count", data={"column": "N"}, headers=HOME).status_code == 303
+    data = asked(web, f"{found}/person", lambda data: data.get("checked") is not None)
+    assert data["counting"] == []
+    assert data["suggested"] == ["N"]
+    assert "a household or another group, not of a person" not in web.get(f"{found}/person").text

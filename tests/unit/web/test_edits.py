@@ -133,7 +133,7 @@ def test_a_question_about_who_a_row_is_takes_its_own_answer_only():
     rows = tomllib.loads(edits.person({**each, "unit": ["row"]})(text))
     assert rows["decide"] == asked[2:]  # a row that is no person may stand for several
     held = tomllib.loads(edits.answer({**form, "question": [shown[2]["question"]], "answer": ["person"]})(text))
-    assert (held["not_person"], held["rows_per_person"], len(held["decide"])) == (["n"], 1, 2)
+    assert (held["not_count"], held["rows_per_person"], len(held["decide"])) == (["n"], 1, 2)
 
 
 def test_a_column_without_a_domain_is_described_when_it_is_to_be_published():

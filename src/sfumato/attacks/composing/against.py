@@ -49,8 +49,8 @@ from sfumato.io.source import open_source
 from sfumato.ledger import Ledger
 from sfumato.raw_files import SQLITE
 from sfumato.release import Release
-from sfumato.release.manifest import COUNTED_FORMS
-from sfumato.schema import Attribute, Schema
+from sfumato.release.manifest import COUNTED_FORMS, read_manifest
+from sfumato.schema import Attribute, Days, Grid, Schema
 from sfumato.visible import visible
 
 # Releases and victims from files: folders of ours, a ledger, anyone's CSV, a list of people and what is known of
@@ -97,15 +97,51 @@ def open_releases(
 
 def _loaded(path: str | PathLike[str], schema: Schema | None) -> Release:
     """Load a release by a schema; where it was made with another, say which release and what has to agree."""
+    if schema is None:
+        return Release.load(path)
+    if problems := _widened(path, schema):
+        raise _other_schema(path, problems)
     try:
         return Release.load(path, schema=schema)
     except ReleaseError as error:
-        if schema is None or not error.problems:
+        if not error.problems:
             raise
-        rule = f"{visible(str(path))} does not fit this schema"
-        differ = ", ".join(sorted({f"`{problem.path.removeprefix('attribute.')}`" for problem in error.problems}))
-        hint = f"releases are tried together by one schema: describe {differ} as in the schema of that release"
-        raise ReleaseError(rule, hint=hint, problems=error.problems) from None
+        raise _other_schema(path, error.problems) from None
+
+
+def _other_schema(path: str | PathLike[str], problems: Sequence[Problem]) -> ReleaseError:
+    rule = f"{visible(str(path))} does not fit this schema"
+    differ = ", ".join(sorted({f"`{problem.path.removeprefix('attribute.')}`" for problem in problems}))
+    hint = f"releases are tried together by one schema: describe {differ} as in the schema of that release"
+    return ReleaseError(rule, hint=hint, problems=problems)
+
+
+def _widened(path: str | PathLike[str], schema: Schema) -> list[Problem]:
+    """Return a problem for each quasi-identifier with labels that end inside a cell of the schema.
+
+    Read by the schema they would be wider than they are: somebody who knows the value more exactly learns more.
+    """
+    published = read_manifest(Path(path)).schema
+    stepped = [a.name for a in published.quasi if a.name in schema and _steps(a) not in (None, _steps(schema[a.name]))]
+    if not stepped:
+        return []
+    found = []
+    for table in Release.load(path).boxes.tables:
+        own, domain = table.attribute, schema[table.attribute.name].domain if table.attribute.name in stepped else None
+        if isinstance(domain, Grid | Days) and isinstance(own.domain, Grid | Days):
+            cuts: set[Any] = {own.domain.edge(int(code)) for code in {*table.starts.tolist(), *table.ends.tolist()}}
+            edges: set[Any] = {domain.edge(code) for code in range(domain.size + 1)}
+            if any(min(edges) < cut < max(edges) and cut not in edges for cut in cuts):
+                found.append(Problem(own.where, "is published in narrower steps than the schema has"))
+    return found
+
+
+def _steps(attribute: Attribute) -> tuple[Any, ...] | None:
+    """Where the cells of numbers and days begin and how wide they are; None for others."""
+    domain = attribute.domain
+    if not isinstance(domain, Grid | Days):
+        return None
+    return domain.low, domain.step, getattr(domain, "months", False)
 
 
 def release_paths(paths: Sequence[str | PathLike[str]], schema: Schema | None = None) -> list[str | PathLike[str]]:
