@@ -13,7 +13,7 @@ from sfumato.attacks import REGISTRY, Attack, Knowledge, against, attack_all, co
 from sfumato.attacks.base import percent
 from sfumato.attacks.shadow import Shadow
 from sfumato.counts import Table
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, PublicationWarning
 from sfumato.frontiers.axes import Axis
 from sfumato.measures.proportions import Share
 from sfumato.schema import Schema
@@ -64,7 +64,7 @@ def of_people(seed, people=120, most=3, cap=None):
     rows = drawn(seed, people)[ids]
     rows[:, 2] = rng.integers(0, 4, len(ids))
     schema = replace(PLANTED, person=("pid",), rows_per_person=cap or 1, rows_stated=cap is not None)
-    return Table.from_codes(schema, rows, people=ids.tolist())
+    return Table.from_codes(schema, rows, people=[f"{seed}-{one}" for one in ids.tolist()])
 
 
 @pytest.mark.parametrize("mechanism", PEOPLE, ids=lambda one: type(one).__name__)
@@ -82,6 +82,26 @@ def test_every_attack_runs_on_a_table_that_names_people(mechanism, cap):
     found = attack_all(release, table, control, attacks=attacks)
     assert not [why for why in found.skipped.values() if why.startswith("it failed")]
     assert "shadow" in {gain.attack for gain in found.gains}
+
+
+def test_a_table_that_the_release_was_not_made_from_is_named():
+    """Figures of 798 rows stood beside a release of 484, without a word; and the table itself was called others."""
+    table, other = of_people(1), of_people(2)
+    release = made(table, sf.Mondrian(sf.KAnonymity(5)))
+    assert not attack_all(release, table, attacks=["identity"]).warnings
+    (said,) = attack_all(release, other, attacks=["identity"]).warnings
+    assert said.startswith("The release was not made from this table: it holds ")
+    changed = table.codes()
+    changed[:, 2] = (changed[:, 2] + 1) % 4
+    same_rows = Table.from_codes(table.schema, changed, people=[f"c{one}" for one in table.persons().tolist()])
+    (said,) = attack_all(release, same_rows, attacks=["identity"]).warnings
+    assert "the values of ill in it are not those of the table" in said
+    with pytest.warns(PublicationWarning, match="was not made from this table"):
+        sf.measure(other, release, ["certainty_penalty"])
+    few = table.take(np.arange(table.rows) < table.rows // 2)
+    for control in (table, few):
+        with pytest.raises(ParameterError, match="who are compared with others here"):
+            attack_all(release, table, control, attacks=["identity"])
 
 
 def test_a_person_is_in_a_shadow_release_with_all_rows_or_with_none(monkeypatch):

@@ -526,7 +526,8 @@ def test_a_victim_with_several_rows_is_one_victim():
     keyed = replace(once.schema, person=("who",), rows_per_person=None, rows_stated=False)
     rows = np.array([0, 1, 1, 1])
     several = Table.from_codes(keyed, once.codes()[rows], people=["Emu", *["Alice"] * 3])
-    one, more = composition([a, b], once, d=2), composition([a, b], several, d=2, control=several)
+    others = Table.from_codes(keyed, once.codes()[rows], people=["Eve", *["Ada"] * 3])
+    one, more = composition([a, b], once, d=2), composition([a, b], several, d=2, control=others)
     assert more.control == more.tally
     assert (more.tally.one.successes, more.tally.one.trials) == (1, 2)
     for name in ("one", "below_d", "nothing", "unmatched", "right", "exposed", "guessed"):
@@ -536,5 +537,8 @@ def test_a_victim_with_several_rows_is_one_victim():
     assert "2 releases, 2 victims" in more.describe()
     assert "A person with several rows is one victim" in more.describe()
     assert "A person with several rows" not in one.describe()
+    for same in (several, once):
+        with pytest.raises(ParameterError, match="who are compared with others here"):
+            composition([a, b], same, control=same)
     mixed = Table.from_codes(keyed, once.codes()[np.array([0, 1, 1])], people=["Emu", "Emu", "Alice"])
     assert composition([a, b], mixed, d=2).tally.one.successes == 1.5

@@ -434,6 +434,9 @@ CELLS += [
     "longkanker (zie brief dr. Zaphodix)",
     "asked for Frau van der Prefect",
     "Ahmed Zaphodix",
+    "diabetes, dr Zaphodix",
+    "remiss prof Zaphodix",
+    "asked for frau Zaphodix",
 ]
 ORDINARY = [
     "Morbus Crohn",

@@ -28,7 +28,7 @@ from sfumato.attacks.case import known_names, refuse_unspeakable, victims, whom
 from sfumato.counts import Table, holdout
 from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError, SfumatoError, count_of
-from sfumato.estimate import align_boxes, nearest_boxes, refuse_unmatched
+from sfumato.estimate import align_boxes, nearest_boxes, other_table, refuse_unmatched
 from sfumato.measures.base import json_number
 from sfumato.mechanisms import Mechanism, Progress
 from sfumato.mechanisms.base import run_on_part
@@ -88,6 +88,7 @@ class Suite:
     controlled: bool = True
     counted: str = "people"
     drawn: bool = False
+    warnings: tuple[str, ...] = ()
     confidential: bool = True
 
     def __repr__(self) -> str:
@@ -115,6 +116,7 @@ class Suite:
         return {
             "controlled": self.controlled,
             "rehearsed": self.rehearsed,
+            "warnings": list(self.warnings),
             "attacks": [gain.to_json() for gain in self.gains],
             "skipped": dict(self.skipped),
             "not evidence": {
@@ -126,7 +128,7 @@ class Suite:
 
     def notes(self) -> list[str]:
         """What holds for all of them."""
-        found = []
+        found = list(self.warnings)
         if not self.controlled:
             found.append(NO_CONTROL)
         if self.rehearsed:
@@ -195,6 +197,7 @@ def attack_all(
         raise ParameterError("releases", "none", "at least one is needed")
     for release in made:
         refuse_unmatched(release, table.schema)  # each attack would be listed as not run, as if it did not fit
+    warned = {which or "release": other_table(release, table) for which, release in _numbered(made)}
     known = knowledge or Knowledge()
     tries = [one for attack in _chosen(attacks).values() for one in _tries(attack, made)]
     gains, skipped = [], {}
@@ -229,6 +232,7 @@ def attack_all(
         rehearsed=again is not None,
         controlled=control is not None,
         counted=whom(table).many,
+        warnings=tuple(f"{which}: {text}" if len(made) > 1 else text for which, text in warned.items() if text),
         drawn=whom(table) is PEOPLE and table.schema.several and (table.people or 0) < table.rows,
     )
 

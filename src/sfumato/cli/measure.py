@@ -57,8 +57,11 @@ def measure(
     Example: sfumato measure patients.csv patients.toml arx.csv --measure privacy_loss --json
     """
     from pathlib import Path
+    from warnings import catch_warnings, simplefilter
 
     import sfumato as sf
+    from sfumato.errors import PublicationWarning
+    from sfumato.estimate import other_table
 
     described = sf.Schema.load(schema)
     table = sf.read(data, described, **given_options(**form))
@@ -66,10 +69,23 @@ def measure(
         made = sf.Release.load(release, schema=described)
     else:
         made = sf.Release.read(release, described, groups=groups, counts=counts)
-    found = sf.measure(table, made, names or None)
+    warned = other_table(made, table)
+    with catch_warnings():
+        simplefilter("ignore", PublicationWarning)  # printed below
+        found = sf.measure(table, made, names or None)
+    if warned:
+        say(f"Warning: {warned}", error=True)
     if as_json:
         measured = {name: figure.to_json() for name, figure in found.items()}
-        emit({"ok": True, "confidential": True, "summary": made.summary().to_json(), "measures": measured})
+        emit(
+            {
+                "ok": True,
+                "confidential": True,
+                "summary": made.summary().to_json(),
+                "warnings": [warned] if warned else [],
+                "measures": measured,
+            }
+        )
     else:
         _show(found)
 

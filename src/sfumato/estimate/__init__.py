@@ -8,6 +8,7 @@ from sfumato.estimate.alignment import (
     exact_view,
     measured_attribute,
     measured_attributes,
+    other_table,
     refuse_unmatched,
 )
 from sfumato.estimate.features import Columns, feature_columns, features, row_features
@@ -81,6 +82,7 @@ __all__ = [
     "measured_attributes",
     "nearest_boxes",
     "normalised",
+    "other_table",
     "person_distribution",
     "read_tables",
     "refuse_unmatched",

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.counts import Counts
+from sfumato.counts import Counts, Table
 from sfumato.counts.recoding import row_ids
-from sfumato.errors import NotComparable
+from sfumato.errors import NotComparable, count_of
 from sfumato.release import Release
 from sfumato.schema import Attribute, Labels, Schema, Values, label_name, parse_label
 from sfumato.schema.labels import Intervals, merged
@@ -148,6 +148,31 @@ def refuse_unmatched(release: Release, schema: Schema) -> None:
             "columns are matched by name. Hint: give the column one name everywhere; if the attacker does not know it, "
             'add it to the schema of the table with role = "other".'
         )
+
+
+def other_table(release: Release, table: Table) -> str:
+    """Say that a table is not the one whose rows a release of classes or buckets holds, where numbers show it; else "".
+
+    By the number of rows, and of rows with each carried value.
+    """
+    if release.form not in ("generalized", "buckets"):
+        return ""
+    published = int(release.groups.weight.sum())
+    if published != table.rows:
+        differ = f"it holds {count_of(published, 'row')}, and the table {table.rows}"
+    else:
+        carried = [a.name for a in release.carried if a.name in {known.name for known in table.schema.carried}]
+        same = [name for name in carried if release.schema[name].same_codes(table.schema[name])]
+        wrong = [name for name in same if (_rows_with(table, name) != release.groups.overall[name]).any()]
+        if not wrong:
+            return ""
+        differ = f"the values of {', '.join(map(visible, wrong))} in it are not those of the table"
+    return f"The release was not made from this table: {differ}. Figures say nothing of the people it was made from."
+
+
+def _rows_with(table: Table, name: str) -> np.ndarray:
+    counts = table.counts(name)
+    return np.bincount(counts.codes[:, 0], weights=counts.weights, minlength=table.schema[name].size).astype(np.int64)
 
 
 def _aligned(

@@ -5,12 +5,13 @@ A new measure is a function of a table and a release in a module of this package
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from sfumato.counts import Table
-from sfumato.errors import NotComparable, ParameterError, SfumatoError
-from sfumato.estimate import measured_attributes
+from sfumato.errors import NotComparable, ParameterError, PublicationWarning, SfumatoError
+from sfumato.estimate import measured_attributes, other_table
 from sfumato.measures.base import Measure, Measured, remembered
 from sfumato.measures.classification import Classification, CrossValidation, classification, cross_validate
 from sfumato.measures.distances import (
@@ -136,6 +137,8 @@ def measure(table: Table, release: Release, names: Iterable[str] | None = None) 
     for name in wanted:
         if name not in REGISTRY:
             raise ParameterError("names", name, "is not a measure", hint=f"one of {', '.join(REGISTRY)}")
+    if warned := other_table(release, table):
+        warnings.warn(warned, PublicationWarning, stacklevel=2)
     return {name: _taken(name, table, release) for name in wanted}
 
 

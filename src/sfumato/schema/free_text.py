@@ -142,7 +142,8 @@ _GIVEN_BEFORE = re.compile(  # a word, and the next, with at most a few small on
 )
 _TITLED = re.compile(
     r"(?<!\w)(?:(?:Mrs?|Ms|Frau|Herrn?|Dr|Prof|Mevrouw|Mevr|Mw|Mej|Dhr|Drs|Dra|[Jj]uf(?:frouw)?|Mme|Mlle|Monsieur|Madame"
-    r"|Sra|Sr|Signora|Sig\.?[rn]a)\.?|(?:dr|drs|dra|prof|mw|mevr|mej|dhr|hr|mrs?|ms|sig\.?[rn]a)\.)\s+"
+    r"|Sra|Sr|Signora|Sig\.?[rn]a)\.?|(?:mw|mevr|mej|dhr|hr|ms|sig\.?[rn]a)\."
+    r"|(?:drs?|dra|prof|mrs?|frau|herrn?|mevrouw|meneer|madame|monsieur|signora?)\.?)\s+"
     r"(?:(?:van|von|der|den|de|la|le|di|da|del|med\.)\s+){0,3}([^\W\d_][\w'\u2019-]{2,})"
 )
 _CUT = re.compile(r"\S\s+\S|[,;:!?\"]\s|[.!?]$")

@@ -227,6 +227,9 @@ class Actions:
 
     def start_publish(self, project: Project, form: Fields, _names: Names) -> str | None:
         """Publish: one command, started once."""
+        if one(form, "basis") not in ("", basis_of(project)):
+            rule = "the table was described in another way while this page was open"
+            raise ParameterError("release", NOTHING, rule, hint="read the checklist again, and confirm it")
         if one(form, "confirm") != "yes":
             raise ParameterError(
                 "confirm", NOTHING, "the release is not confirmed", hint="tick the box that confirms it"

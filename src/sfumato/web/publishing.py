@@ -33,6 +33,7 @@ from sfumato.web.screens import Screens
 from sfumato.web.wording import method_plainly, page_words, said_on_page
 from sfumato.web.workspace import Project, safe_name
 
+_ELSEWHERE = ":ledger"  # no folder's name: the releases of the same people that were made outside the project
 _DICTIONARY = 40_000  # letters that are shown
 _ABOUT_PEOPLE = ("person =", "`person`", "not_person", "not_count", "rows_per_person", "copies_are_people")
 _DOUBTS = ("may stand for several people", "the name of a person", "free text", "described two people")
@@ -149,7 +150,8 @@ class Publishing:
     def _ticked(self, project: Project, form: Fields, choice: Choice) -> dict[str, Sequence[str]]:
         """Return the form as the page shows it: earlier releases are ticked unless the new one draws."""
         proved = choice.mechanism.claim(schema_of(project)).kind == "proved"
-        return {**form, **({} if proved else {"against": [path.name for path in project.releases()]})}
+        elsewhere = [_ELSEWHERE] if self._known_elsewhere(project) else []
+        return {**form, **({} if proved else {"against": [*(path.name for path in project.releases()), *elsewhere]})}
 
     def spends(self, project: Project, choice: Choice) -> dict[str, Any]:
         """Say what a release would promise and cost, from the description alone."""
@@ -199,6 +201,8 @@ class Publishing:
         earlier = [path.name for path in project.releases()]
         against = [word for name in form.get("against", ()) if name in earlier for word in ("--against", name)]
         against = [f"releases/{word}" if word in earlier else word for word in against]
+        ledger = operand(str(Path("..") / ".." / project.ledger.name))
+        against += ["--against", ledger] if _ELSEWHERE in form.get("against", ()) else []
         (project.folder / "releases").mkdir(mode=0o700, exist_ok=True)
         return [
             *self.screens.data_words(project, "publish", found.words[0]),
@@ -208,7 +212,7 @@ class Publishing:
             *(["--page", f"page-{self.name(project, form)}.html"] if form.get("page", ("yes",))[-1] == "yes" else []),
             *allowed,
             *against,
-            *["--ledger", operand(str(Path("..") / ".." / project.ledger.name))],
+            *["--ledger", ledger],
             *["-o", str(Path("releases") / self.name(project, form)), "--json"],
         ]
 
@@ -243,6 +247,7 @@ class Publishing:
             "ended": ended(project, runs[0] if runs else None),
             "answer": shown_answer(answer),
             "stale": stale,
+            "basis": basis_of(project),
             "allow": _flag_of(answer),
             "refusal": refusal_of(answer),
             "query": urlencode([(name, text) for name, texts in form.items() for text in texts if text]),

@@ -42,6 +42,7 @@ _PHRASES = (
 _UNIT = re.compile(r"(?<=\d) nats\b")
 _SAY_YES = re.compile(r"(?:[,;]? or )?(?:allow it with )?allow_\w+=True \(--[\w-]+\)( publishes it anyway)?")
 _CLICKS = (  # what the schema file or the command line would be given, as what is clicked
+    (re.compile(r"or, if nobody is in both,\s*$"), "if nobody is in both, a tick on Publish publishes it anyway"),
     (re.compile(r" \(in Python: \w+\([^()]*\)\)"), ""),
     (re.compile(r" \(tight=False\)| \(--against [\w.]+, or sf\.attacks\.against\)"), ""),
     (re.compile(r'write source = "public"(, once for all columns or for each)?'), "tick that it is, at the column"),
@@ -211,6 +212,8 @@ def page_words(text: str) -> str:
 
     >>> page_words('a larger epsilon; allow_noise=True (--allow-noise) publishes it anyway')
     'a larger epsilon; a tick on Publish publishes it anyway'
+    >>> page_words("ask for a larger k; or, if nobody is in both, allow it with allow_repeated=True (--allow-repeated)")
+    'ask for a larger k; if nobody is in both, a tick on Publish publishes it anyway'
     >>> page_words('put in what is publicly known and write source = "public"')
     'put in what is publicly known and tick that it is, at the column'
     >>> page_words('no column is private; role = "sensitive" for what must stay unlinked')

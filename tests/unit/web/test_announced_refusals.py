@@ -261,3 +261,47 @@ def test_a_column_that_counts_something_else_is_still_asked_about_as_a_key(web):
     assert data["counting"] == []
     assert data["suggested"] == ["N"]
     assert "a household or another group, not of a person" not in web.get(f"{found}/person").text
+
+
+def test_a_description_that_changed_while_publish_was_open_is_read_again(tmp_path):
+    """In another tab a column was made private; the open page published it, though its checklist did not name it."""
+    web = client(tmp_path)
+    rows = ["pay,town", *(f"{at},{'abcde'[at % 5]}" for at in range(100))]
+    found = uploaded(web, "pay.csv", "\n".join(rows).encode())
+    asked(web, f"{found}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+    web.post(f"{found}/schema", data={"toml": NAMES}, headers=HOME)
+    page = web.get(f"{found}/publish?{METHOD}").text
+    basis = page.partition('name="basis" value="')[2].partition('"')[0]
+    assert basis
+    web.post(f"{found}/schema", data={"toml": NAMES.replace("1000]", "1000]\nstep = 2")}, headers=HOME)
+    form = {"method": "mondrian", "k": "3", "name": "one", "confirm": "yes", "basis": basis}
+    refused = web.post(f"{found}/publish", data=form, headers=HOME)
+    assert "described in another way while this page was open" in web.get(refused.headers["location"]).text
+    assert web.get(f"{found}/publish.json").json()["run"] is None
+
+
+def test_the_first_release_of_a_project_is_tried_with_those_of_another(tmp_path):
+    """The ledger refused it, "try them together first", and no page offered anything to try."""
+    web = client(tmp_path)
+    draw = random.Random(2)
+    rows = [
+        "age,town,ill",
+        *(f"{draw.randrange(20, 70)},{draw.choice('abcde')},{draw.choice('xyz')}" for _ in range(200)),
+    ]
+    text = WORKERS.replace('[attribute.worker]\nrole = "other"\n\n', "").replace(
+        "= 1\n", "= 1\ncopies_are_people = true\n"
+    )
+    for name in ("spring", "autumn"):
+        found = uploaded(web, f"{name}.csv", "\n".join(rows).encode())
+        asked(web, f"{found}/describe", lambda data: data["look"] is not None and data.get("checked") is not None)
+        web.post(f"{found}/schema", data={"toml": text}, headers=HOME)
+        asked(web, f"{found}/publish", lambda data: data.get("checked") is not None)
+        page = web.get(f"{found}/publish?{METHOD}").text
+        assert ('name="against" value=":ledger" checked' in page) == (name == "autumn")
+        form = {"method": "mondrian", "k": "20", "name": name, "confirm": "yes"}
+        if name == "autumn":
+            form["against"] = ":ledger"
+        web.post(f"{found}/publish", data=form, headers=HOME)
+        ended = asked(web, f"{found}/publish", lambda data: data["run"] and data["run"]["state"] != "running")
+        assert ended["run"]["state"] == "done", ended["refusal"]
+    assert ended["answer"]["against"]["earlier"] == 1
