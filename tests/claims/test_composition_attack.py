@@ -526,8 +526,7 @@ def test_a_victim_with_several_rows_is_one_victim():
     keyed = replace(once.schema, person=("who",), rows_per_person=None, rows_stated=False)
     rows = np.array([0, 1, 1, 1])
     several = Table.from_codes(keyed, once.codes()[rows], people=["Emu", *["Alice"] * 3])
-    others = Table.from_codes(keyed, once.codes()[rows], people=["Eve", *["Ada"] * 3])
-    one, more = composition([a, b], once, d=2), composition([a, b], several, d=2, control=others)
+    one, more = composition([a, b], once, d=2), composition([a, b], several, d=2, control=several)
     assert more.control == more.tally
     assert (more.tally.one.successes, more.tally.one.trials) == (1, 2)
     for name in ("one", "below_d", "nothing", "unmatched", "right", "exposed", "guessed"):
@@ -537,8 +536,9 @@ def test_a_victim_with_several_rows_is_one_victim():
     assert "2 releases, 2 victims" in more.describe()
     assert "A person with several rows is one victim" in more.describe()
     assert "A person with several rows" not in one.describe()
-    for same in (several, once):
-        with pytest.raises(ParameterError, match="who are compared with others here"):
-            composition([a, b], same, control=same)
+    others = Table.from_codes(keyed, once.codes()[rows], people=["Eve", *["Ada"] * 3])
+    for control, seen in ((several, True), (others, False)):
+        said = composition([a, b], several, control=control).describe()
+        assert ("The control holds people of the table" in said) == seen
     mixed = Table.from_codes(keyed, once.codes()[np.array([0, 1, 1])], people=["Emu", "Emu", "Alice"])
     assert composition([a, b], mixed, d=2).tally.one.successes == 1.5

@@ -26,7 +26,7 @@ import numpy as np
 
 from sfumato.attacks.base import PEOPLE, ROWS, Exposure, Gain, Knowledge, Whom
 from sfumato.counts import Table
-from sfumato.errors import NotComparable, ParameterError, count_of
+from sfumato.errors import NotComparable, ParameterError
 from sfumato.estimate import measured_attributes, refuse_unmatched
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share
@@ -256,17 +256,17 @@ def refuse_unspeakable(targets: Table, controls: Table | None) -> None:
     if not controls.rows:
         raise ParameterError("control", "0 rows", "is empty", hint="give rows that are not in the release, or none")
     controls.doubts.refuse_repeated_keys()
-    shared = targets.people_shared(controls)
-    if shared or (targets.rows == controls.rows and _same_rows(targets, controls)):
-        who = f"{count_of(shared, 'person', 'people')} of the table" if shared else "the table"
-        rule = f"holds {who}, who are compared with others here"
-        raise ParameterError("control", "given", rule, hint="give people who are not in the table")
 
 
-def _same_rows(one: Table, other: Table) -> bool:
-    """Whether two tables without a key have the same rows, in some order: one file, named twice."""
-    alike = one.schema.published == other.schema.published and not one.schema.person
-    return alike and one.held and other.held and one.counts() == other.counts()
+def no_others(targets: Table, controls: Table | None) -> str:
+    """Say that a control is seen to hold people of the table, or is the table itself; else ""."""
+    if controls is None:
+        return ""
+    alike = targets.rows == controls.rows and targets.schema.published == controls.schema.published
+    same = alike and not targets.schema.person and targets.held and controls.held
+    if targets.people_shared(controls) or (same and targets.counts() == controls.counts()):
+        return "The control holds people of the table: they are compared with themselves, and gains are too low."
+    return ""
 
 
 def known_names(knowledge: Knowledge, schema: Schema) -> tuple[str, ...]:

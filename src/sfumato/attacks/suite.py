@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.attacks.base import NOT_BETTER, PEOPLE, Attack, Fit, Gain, Knowledge, percent
-from sfumato.attacks.case import known_names, refuse_unspeakable, victims, whom
+from sfumato.attacks.case import known_names, no_others, refuse_unspeakable, victims, whom
 from sfumato.counts import Table, holdout
 from sfumato.declare import says
 from sfumato.errors import NotComparable, ParameterError, SfumatoError, count_of
@@ -232,7 +232,10 @@ def attack_all(
         rehearsed=again is not None,
         controlled=control is not None,
         counted=whom(table).many,
-        warnings=tuple(f"{which}: {text}" if len(made) > 1 else text for which, text in warned.items() if text),
+        warnings=(
+            *(f"{which}: {text}" if len(made) > 1 else text for which, text in warned.items() if text),
+            *filter(None, [no_others(table, control)]),
+        ),
         drawn=whom(table) is PEOPLE and table.schema.several and (table.people or 0) < table.rows,
     )
 

@@ -33,6 +33,7 @@ from sfumato.attacks.base import FITS, Exposure, Fit, Gain, Harm, Whom
 from sfumato.attacks.case import (
     Case,
     most_frequent,
+    no_others,
     one_row_each,
     people_by_value,
     person_weights,
@@ -198,6 +199,7 @@ def _composition(
             *_notes(releases),
             *_not_known(releases, target.schema),
             *_out_of_reach(target, least),
+            *filter(None, [no_others(victims, control)]),
             *(() if people.weight is None else (SEVERAL_ROWS,)),
         ),
     )
