@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import duckdb
@@ -169,7 +170,7 @@ def test_what_each_release_is_published_by_is_known_of_who_is_in_all(seed, role)
     method = sf.Mondrian(sf.KAnonymity(5) & sf.LDiversity("1.5"))
     before, now, every = clinic(frame, mode="other"), clinic(frame, sex=role), clinic(frame)
     old, new = sf.publish(before, method), sf.publish(now, method)
-    known = composition([new, old], every, d=4, attribute="ill").records
+    known = composition([new, old], every, d=4, attribute="ill", everywhere=True).records
     truth = every.codes(["ill"])[:, 0]
     exposed = [known.left[at] < 4 and CLINIC["ill"]["values"][truth[at]] in known.candidates(at) for at in range(400)]
     found = against(new, old, now, d=4)
@@ -267,6 +268,46 @@ def test_what_was_sensitive_earlier_is_attacked_whatever_its_role_now():
     found, sure = (against(sf.publish(table, method), old, table, d=4) for table in (now, same))
     assert found.people == sure.people > 0
     assert found.by_attribute == sure.by_attribute
+
+
+def quarters(role):
+    """Four decades of age and three quarters; within each of the 12 cells some have one illness, some two."""
+    draw, rows = random.Random(6), []
+    for decade in (20, 30, 40, 50):
+        for at, quarter in enumerate(("East", "West", "South")):
+            odd = (at + decade // 10) % 2
+            ills = [(at + decade // 10 + (one % 2 if odd else 0)) % 3 for one in range(6 + odd)]
+            rows += [(decade + draw.randint(0, 9), quarter, "pqr"[ill]) for ill in ills]
+    attributes = {
+        "age": {"role": "quasi", "kind": "numeric", "range": [20, 60], "step": 10},
+        "quarter": {"role": role, "values": ["East", "West", "South"]},
+        "ill": {"role": "sensitive", "values": ["p", "q", "r"]},
+    }
+    raw = {"name": "t", "rows_per_person": 1, "copies_are_people": True, "attribute": attributes}
+    frame = pl.DataFrame(rows, schema=["age", "quarter", "ill"], orient="row")
+    return rows, sf.read(frame, Schema.parse(raw))
+
+
+@pytest.mark.parametrize("role", ["sensitive", "target"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_column_that_one_release_is_published_by_and_another_carries_picks_rows(role, first):
+    """By decade and quarter 36 of 78 have one illness; "None of 78 is left with fewer than 2 values" was printed."""
+    rows, by_quarter = quarters("quasi")
+    _, beside = quarters(role)
+    one = sf.publish(by_quarter, sf.Mondrian(sf.KAnonymity(12) & sf.LDiversity("1.5")))
+    two = sf.publish(beside, sf.Mondrian(sf.KAnonymity(5)))
+    labels = [label for label, _ in {(row["age"], row["quarter"]) for row in two.frame().to_dicts()}]
+    assert set(labels) == {f"[{decade}-{decade + 10})" for decade in (20, 30, 40, 50)}  # each decade is a class
+    cells = {}
+    for age, quarter, ill in rows:
+        cells.setdefault((age // 10, quarter), set()).add(ill)
+    certain = sum(len(cells[age // 10, quarter]) == 1 for age, quarter, _ in rows)
+    new, old, table = (one, two, by_quarter) if first else (two, one, beside)
+    found = against(new, old, table, d=2)
+    assert found.people == found.certain == found.newly == certain == 36
+    assert found.alone == 0
+    with pytest.raises(ReleaseError, match="36 records are left with one value"):
+        found.refuse_certain()
 
 
 @pytest.mark.parametrize("role", ["identifier", "other"])

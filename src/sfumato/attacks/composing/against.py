@@ -324,7 +324,6 @@ def against(
     if not others:
         raise ParameterError("earlier", "none", "at least one earlier release is needed")
     table = known_in_all(table, [release, *others])
-    attacked = partial(_attacked, table)
     estimates, exposed, notes, least = {}, {}, [], d
     below, certain, alone, newly = (np.zeros(table.rows, bool) for _ in range(4))
     for attribute in secrets(table.schema, others):
@@ -339,9 +338,15 @@ def against(
         if reached < d:
             has = count_of(values, "value")
             notes.append(f"{attribute.name} has {has}, so nobody can keep {d}: fewer than {reached} left are counted.")
+        # The other sensitive attributes are known as well where a release is published by them.
+        attacked = partial(_attacked, known_in_all(table, [release, *others], apart=attribute.name))
         estimates[attribute.name] = attacked([release, *beside], reached, attribute.name)
         own, *singles = (attacked([known], reached, attribute.name).records for known in (release, *beside))
         left = _left(own, singles)
+        # By itself no release is taken to be read by somebody who knows what it carries.
+        own, *singles = (
+            attacked([known], reached, attribute.name, linked=False).records for known in (release, *beside)
+        )
         least = min(least, int(left[left > 0].min(initial=d)))
         exposed[attribute.name] = (left >= 1) & (left < reached)
         below |= exposed[attribute.name]
@@ -363,6 +368,10 @@ def against(
             f"Not tried: {', '.join(unknown)}, by which earlier releases are published and of which this schema has no "
             "values. Somebody who knows it may be left fewer."
         )
+    known = theirs | {quasi.name for quasi in release.quasi}
+    buckets = [one for one in (release, *others) if one.form == "buckets"]
+    if beside_values := sorted(known & {carried.name for one in buckets for carried in one.carried}):
+        notes.append(f"Not used: which values stand beside {', '.join(beside_values)} in buckets.")
     notes.append(_CHANGED)
     counted = whom(table)
     persons = table.persons() if table.schema.several and counted is PEOPLE else None
@@ -396,9 +405,9 @@ def secrets(schema: Schema, earlier: Sequence[Release]) -> list[Attribute]:
     return [one for one in schema.carried if one.role == "sensitive" or one.name in theirs]
 
 
-def _attacked(table: Table, releases: Sequence[Release], d: int, attribute: str) -> Composition:
+def _attacked(table: Table, releases: Sequence[Release], d: int, attribute: str, *, linked: bool = True) -> Composition:
     """Attack every row; who is in all releases is known by what each is published by."""
-    return composition(releases, table, d=d, attribute=attribute, everywhere=True)
+    return composition(releases, table, d=d, attribute=attribute, everywhere=True, linked=linked)
 
 
 def _most(by_attribute: Mapping[str, int]) -> tuple[str, ...]:

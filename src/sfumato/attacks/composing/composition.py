@@ -52,7 +52,8 @@ from sfumato.exact import choice, whole
 from sfumato.measures.base import worst_of
 from sfumato.measures.proportions import Share, difference
 from sfumato.release import Release
-from sfumato.schema import Attribute, Schema
+from sfumato.release.release import assemble
+from sfumato.schema import Attribute, Labels, Schema
 from sfumato.visible import visible
 
 Reading = Literal["label", "residence"]
@@ -110,6 +111,7 @@ def composition(
     attribute: str | None = None,
     prior: PriorBelief = "local",
     everywhere: bool = False,
+    linked: bool = True,
 ) -> Composition:
     """Attack any number of releases at once; return shares with a record for each victim.
 
@@ -119,7 +121,8 @@ def composition(
     all releases carry is attacked and the result is that of the worst, with each in `by_attribute`.
     `prior` says what a class is compared with to tell how likely each value is (see `narrowing.py`).
     `everywhere`: who is in all releases is known by the quasi-identifiers of each, so that the attacker also knows
-    those that have another role in the victims' schema.
+    those that have another role in the victims' schema. With `linked`, what they know picks rows also in a release that
+    carries it beside the confidential attribute.
     """
     choice("reading", reading, ("label", "residence"))
     choice("prior", prior, ("local", "overall", "uniform"))
@@ -135,7 +138,8 @@ def composition(
         if everywhere:
             people = known_in_all(victims, releases, apart=name)
             others = None if control is None else known_in_all(control, releases, apart=name)
-        each[name] = _composition(releases, people, name, least, reading, others, prior)
+        used = [rows_by(one, people.schema) for one in releases] if everywhere and linked else releases
+        each[name] = _composition(used, people, name, least, reading, others, prior)
     return worst_of(each, _given_away)
 
 
@@ -159,6 +163,46 @@ def known_in_all(people: Table, releases: Sequence[Release], *, apart: str | Non
     """Return people by what is known of those who are in all releases (`names_known_in_all`)."""
     names = names_known_in_all(people.schema, releases, apart=apart)
     return people if len(names) == len(people.schema.quasi) else people.known_by(names)
+
+
+def rows_by(release: Release, schema: Schema) -> Release:
+    """Return a release of classes by its labels and what it carries of the schema's quasi-identifiers, as labels.
+
+    Rows of one class are told apart by whoever knows what stands in them. In buckets nothing stands beside a row.
+    """
+    known = [at for at, attribute in enumerate(release.carried) if attribute.name in {a.name for a in schema.quasi}]
+    boxes, carried = release.boxes, release.groups.carried
+    if not known or release.form == "buckets" or len(boxes) != len(release.groups):
+        return release
+    box = np.empty(len(boxes), np.int64)
+    box[boxes.group] = np.arange(len(boxes))
+    rest = [at for at in range(len(carried.attributes)) if at not in known]
+    group = row_ids(np.column_stack([carried.group, carried.codes[:, known]]).astype(np.int64))
+    first = np.unique(group, return_index=True)[1]
+    tables = {
+        table.attribute.name: (table, boxes.labels[box[carried.group[first]], at])
+        for at, table in enumerate(boxes.tables)
+    }
+    for at in known:
+        codes = carried.codes[first, at]
+        tables[carried.attributes[at].name] = Labels.from_hulls(carried.attributes[at], codes, codes + 1)
+    quasi = release.schema.with_roles(quasi=list(tables))
+    ordered = [tables[attribute.name] for attribute in quasi.quasi]
+    made, _ = assemble(
+        quasi,
+        tables=tuple(table for table, _ in ordered),
+        labels=np.column_stack([ids for _, ids in ordered]),
+        weight=np.bincount(group, weights=carried.weight).astype(np.int64),
+        group=np.arange(len(first)),
+        carried_group=group,
+        carried_codes=carried.codes[:, rest],
+        carried_weight=carried.weight,
+        claim=release.claim,
+        form=release.form,
+        mechanism=release.mechanism,
+        notes=release.notes,
+    )
+    return replace(made, left_out=release.left_out)
 
 
 def _given_away(found: Composition) -> tuple[float, ...]:
