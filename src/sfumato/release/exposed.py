@@ -270,9 +270,10 @@ def _ends_of_one_person(release: Release) -> list[str]:
         first, last = used.offsets[:-1], used.offsets[1:] - 1
         own = np.isin(used.starts[first], alone) | np.isin(used.ends[last] - 1, alone)
         if own.any():
-            label = count_of(int(own.sum()), f"label of {attribute.name} begins", f"labels of {attribute.name} begin")
+            name = attribute.name
+            label = count_of(int(own.sum()), f"label of {name} begins or ends", f"labels of {name} begin or end")
             fix = 'Declare levels (dates = ["month", "year"])' if days else "Declare a wider step"
-            found.append(f"{label} or end at the value that {_of_one(release)}. {fix}, or publish without --tight")
+            found.append(f"{label} at the value that {_of_one(release)}. {fix}")
     return found
 
 
