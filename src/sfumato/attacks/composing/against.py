@@ -30,7 +30,7 @@ Silent on who truly is in the earlier releases: every row is tried as if it were
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from os import PathLike
@@ -356,23 +356,6 @@ def against(
         alone |= (own.left >= 1) & (own.left < reached) & _held(own)
     if not estimates:
         raise NotComparable("no earlier release carries a sensitive attribute of this table.")
-    drawn = sum(one.form in COUNTED_FORMS for one in (release, *others))
-    if drawn:
-        hold = count_of(drawn, "release holds", "releases hold")
-        notes.append(f"{hold} drawn counts: a value that is not there is not excluded, but is counted as if it were.")
-    theirs = {known.name for known in (quasi for one in others for quasi in one.quasi)}
-    if unknown := sorted(
-        theirs - {quasi.name for quasi in table.schema.quasi} - {a.name for a in table.schema.sensitive}
-    ):
-        notes.append(
-            f"Not tried: {', '.join(unknown)}, by which earlier releases are published and of which this schema has no "
-            "values. Somebody who knows it may be left fewer."
-        )
-    known = theirs | {quasi.name for quasi in release.quasi}
-    buckets = [one for one in (release, *others) if one.form == "buckets"]
-    if beside_values := sorted(known & {carried.name for one in buckets for carried in one.carried}):
-        notes.append(f"Not used: which values stand beside {', '.join(beside_values)} in buckets.")
-    notes.append(_CHANGED)
     counted = whom(table)
     persons = table.persons() if table.schema.several and counted is PEOPLE else None
 
@@ -395,8 +378,26 @@ def against(
         least=least,
         by_attribute=by_attribute,
         names=tuple(names),
-        notes=(*_most(by_attribute), *notes),
+        notes=(*_most(by_attribute), *notes, *_not_tried(release, others, table.schema)),
     )
+
+
+def _not_tried(release: Release, earlier: Sequence[Release], schema: Schema) -> Iterator[str]:
+    """Say what was not used, and who was not tried; `schema` has everything as known that it can."""
+    every = (release, *earlier)
+    if drawn := sum(one.form in COUNTED_FORMS for one in every):
+        hold = count_of(drawn, "release holds", "releases hold")
+        yield f"{hold} drawn counts: a value that is not there is not excluded, but is counted as if it were."
+    known = {quasi.name for one in every for quasi in one.quasi}
+    if unknown := sorted(known - {one.name for one in (*schema.quasi, *schema.sensitive)}):
+        yield (
+            f"Not tried: {', '.join(unknown)}, by which earlier releases are published and of which this schema has no "
+            "values. Somebody who knows it may be left fewer."
+        )
+    carried = {one.name for each in every if each.form == "buckets" for one in each.carried}
+    if linked := sorted(known & carried):
+        yield f"Not used: which values stand beside {', '.join(linked)} in buckets."
+    yield _CHANGED
 
 
 def secrets(schema: Schema, earlier: Sequence[Release]) -> list[Attribute]:
